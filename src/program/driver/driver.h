@@ -193,7 +193,8 @@ struct driver {
     /* Sends a statement without waiting for its answer; `receive` gives the answers in order, each
        as `query` leaves it.  A session that sends uses nothing else.  After a failure everything up
        to the next statement that was sent as `last` fails, too; nothing is answered before one was.
-       `name`: it was prepared under that name.  No answer within `wait_ms` leaves *pending true. */
+       `name`: it was prepared under that name; an adapter without `prepare` has one statement on
+       its way at most.  No answer within `wait_ms` leaves *pending true. */
     bool (*send)(db_session *s, const char *name, const char *text, const char *const *params,
                  uint32_t n, bool last);
     enum db_answer (*receive)(db_session *s, int wait_ms, bool *pending);

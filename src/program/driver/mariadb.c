@@ -19,6 +19,7 @@
 #include <mysql.h>
 #include <mysqld_error.h>
 #include <errmsg.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -873,21 +874,16 @@ static void keep_result(db_session *s, MYSQL_RES *r)
     }
 }
 
-static enum db_answer maria_query(db_session *s, const char *text, const char *const *params,
-                                  uint32_t n)
+/* Of a statement whose result is there. */
+static enum db_answer keep_answer(db_session *s)
 {
-    strbuf b;
-    strbuf_init(&b, s->mem);
-    fill_in(s, text, params, n, &b);
+    enum db_answer a = told(s);
+    MYSQL_RES *r = a == DB_OK ? mysql_store_result(s->own) : NULL;
     s->cells.n = s->text.n = 0;
     s->n_rows = s->n_cols = 0;
     s->affected = 0;
     s->has_rows = false;
     s->state[0] = 0;
-    mysql_real_query(s->own, strbuf_cstr(&b), (unsigned long)b.n);
-    strbuf_free(&b);
-    enum db_answer a = told(s);
-    MYSQL_RES *r = a == DB_OK ? mysql_store_result(s->own) : NULL;
     if (r) {
         keep_result(s, r);
         mysql_free_result(r);
@@ -898,6 +894,40 @@ static enum db_answer maria_query(db_session *s, const char *text, const char *c
     }
     if (a != DB_OK) snprintf(s->state, sizeof s->state, "%s", mysql_sqlstate(s->own));
     return a;
+}
+
+static enum db_answer maria_query(db_session *s, const char *text, const char *const *params,
+                                  uint32_t n)
+{
+    strbuf b;
+    strbuf_init(&b, s->mem);
+    fill_in(s, text, params, n, &b);
+    mysql_real_query(s->own, strbuf_cstr(&b), (unsigned long)b.n);
+    strbuf_free(&b);
+    return keep_answer(s);
+}
+
+/* The protocol has one statement at a time. */
+static bool maria_send(db_session *s, const char *name, const char *text, const char *const *params,
+                       uint32_t n, bool last)
+{
+    strbuf b;
+    (void)name, (void)last;
+    strbuf_init(&b, s->mem);
+    fill_in(s, text, params, n, &b);
+    bool sent = !mysql_send_query(s->own, strbuf_cstr(&b), (unsigned long)b.n);
+    strbuf_free(&b);
+    if (!sent) told(s);
+    return sent;
+}
+
+static enum db_answer maria_receive(db_session *s, int wait_ms, bool *pending)
+{
+    struct pollfd f = {mysql_get_socket(s->own), POLLIN, 0};
+    *pending = poll(&f, 1, wait_ms) <= 0; /* a signal is told by the next look at the limits */
+    if (*pending) return DB_OK;
+    mysql_read_query_result(s->own);
+    return keep_answer(s);
 }
 
 /* In InnoDB's report: does the transaction of this connection wait for a lock?  Each transaction
@@ -1013,6 +1043,8 @@ const driver driver_mariadb = {
     .abort = maria_abort,
     .script = maria_script,
     .query = maria_query,
+    .send = maria_send,
+    .receive = maria_receive,
     .waits = maria_waits,
     .cut = maria_cut,
     .enclose = maria_enclose,

@@ -1,6 +1,6 @@
 /*
- * chosen_draws.h - values that PostgreSQL chooses (sequences, clocks, random numbers), bound to what
- * the log shows of them.
+ * chosen_draws.h - values that PostgreSQL chooses (sequences, clocks, random numbers), bound to
+ * what the log shows of them.
  *
  * Before a log is replayed it is executed once with values that mark where they come from.  Where
  * an answer shows a mark, the log has the value in its place: that is the first observation.  From

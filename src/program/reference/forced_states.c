@@ -212,9 +212,8 @@ static void keep_state(forced_states *s, uint32_t state)
     engine_conn *c = &s->kept[state % KEPT_STATES];
     if (!c->open && !engine_connect(e, c)) guard_fail(e->guard, GUARD_IO, "%s", e->why);
     engine_does(e, c, "ROLLBACK"); /* a warning, if there is no transaction */
-    if (!engine_does(e, c, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") ||
-        !engine_does(e, c, "SELECT 1"))
-        engine_lost(e, c);
+    engine_begins(e, c, ENGINE_SNAPSHOT);
+    if (!engine_does(e, c, "SELECT 1")) engine_lost(e, c);
 }
 
 typedef enum forced_end { FORCED_AGREES, FORCED_VIOLATED, FORCED_UNKNOWN } forced_end;
@@ -249,7 +248,7 @@ static forced_end execute_at(forced_states *s, uint32_t position)
     engine_conn *c = engine_session(e, txn);
     bool conflict;
     if (!c) guard_fail(e->guard, GUARD_IO, "%s", e->why);
-    if (!engine_does(e, c, "BEGIN ISOLATION LEVEL READ COMMITTED")) engine_lost(e, c);
+    engine_begins(e, c, ENGINE_STATEMENTS);
     s->n_written = 0;
     e->runs++;
     for (uint32_t k = 0; k < t->n_stmts; k++) {

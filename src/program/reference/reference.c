@@ -243,6 +243,8 @@ static reference_finding decide_by_statement(reference *r)
         f = decide_forced_states(&r->replay);
         if (f.end == REFERENCE_VIOLATED) return f;
     }
+    /* MariaDB keeps the locks of a statement that is taken back to a savepoint */
+    if (r->e.kind != ENGINE_POSTGRES) return f;
     replay_init(&r->replay, &r->e);
     return decide_statements(&r->replay);
 }
@@ -250,11 +252,11 @@ static reference_finding decide_by_statement(reference *r)
 static reference_finding decide_level(reference *r)
 {
     const audit_schedule *plan = r->e.plan;
-    bool postgres = r->e.kind == ENGINE_POSTGRES;
     bool by_statement = plan->reads == READS_STATEMENT || plan->reads == READS_ROW;
-    if (postgres && plan->reads == READS_SNAPSHOT)
+    if (r->e.kind == ENGINE_SQLITE) return decide_serially(&r->replay);
+    if (plan->reads == READS_SNAPSHOT && !r->e.no_snapshots)
         return decide_else_as_sent(r, decide_snapshots(&r->replay));
-    if (!postgres) return decide_serially(&r->replay);
+    if (plan->reads == READS_SNAPSHOT) return decide_serially(&r->replay);
     if (by_statement) return decide_by_statement(r);
     return decide_else_as_sent(r, decide_serially(&r->replay));
 }
@@ -263,7 +265,7 @@ static reference_finding decide_level(reference *r)
 static void decide_rolled_back(reference *r, audit_answer *a)
 {
     const sql_log *l = r->e.plan->log;
-    bool sent = l->txns.n && r->e.kind == ENGINE_POSTGRES && !r->e.plan->doubt &&
+    bool sent = l->txns.n && r->e.kind != ENGINE_SQLITE && !r->e.plan->doubt &&
                 !(r->e.plan->reads == READS_LATEST && r->e.plan->strict) &&
                 decide_as_sent(&r->replay).end == REFERENCE_HOLDS;
     a->verdict = sent ? AUDIT_HOLDS : AUDIT_UNDECIDED;

@@ -108,6 +108,12 @@ bool engine_connect(reference_engine *e, engine_conn *c)
         "SET statement_timeout = '60s'", "SET client_connection_check_interval = '1s'"};
     for (size_t i = 0; e->kind == ENGINE_POSTGRES && i < sizeof settings / sizeof *settings; i++)
         e->db.driver->query(&c->s, settings[i], NULL, 0);
+    if (e->kind == ENGINE_MARIADB)
+        e->no_snapshots |= e->db.driver->query(&c->s,
+                                               e->plan && e->plan->reads == READS_SNAPSHOT
+                                                   ? "SET SESSION innodb_snapshot_isolation = ON"
+                                                   : "SET SESSION innodb_snapshot_isolation = OFF",
+                                               NULL, 0) != DB_OK;
     /* functions of ours are found before those of the engine, tables are not made beside them */
     if (e->draws_known)
         e->db.driver->query(&c->s, "SET search_path = \"$user\", public, ratel_chosen, pg_catalog",
@@ -178,6 +184,40 @@ bool engine_does(reference_engine *e, engine_conn *c, const char *sql)
     if (!d->send) return finished(e, c, d->query(&c->s, sql, NULL, 0));
     engine_starts(e, c, sql);
     return engine_finishes(e, c);
+}
+
+void engine_begins(reference_engine *e, engine_conn *c, engine_isolation isolation)
+{
+    static const char *const postgres[] = {
+        [ENGINE_STATEMENTS] = "BEGIN ISOLATION LEVEL READ COMMITTED",
+        [ENGINE_SNAPSHOT] = "BEGIN ISOLATION LEVEL REPEATABLE READ",
+        [ENGINE_SERIAL] = "BEGIN ISOLATION LEVEL SERIALIZABLE",
+        [ENGINE_REPEATABLE] = "BEGIN ISOLATION LEVEL REPEATABLE READ"};
+    static const char *const mariadb[] = {
+        [ENGINE_STATEMENTS] = "SET TRANSACTION ISOLATION LEVEL READ COMMITTED",
+        [ENGINE_SNAPSHOT] = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+        [ENGINE_SERIAL] = "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE",
+        [ENGINE_REPEATABLE] = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"};
+    bool done = e->kind == ENGINE_POSTGRES
+                    ? engine_does(e, c, postgres[isolation])
+                    : engine_does(e, c, mariadb[isolation]) &&
+                          engine_does(e, c,
+                                      isolation == ENGINE_SNAPSHOT
+                                          ? "START TRANSACTION WITH CONSISTENT SNAPSHOT"
+                                          : "START TRANSACTION");
+    if (!done) engine_lost(e, c);
+}
+
+bool engine_stays_in_a_transaction(const reference_engine *e)
+{
+    const sql_log *l = e->plan->log;
+    for (uint32_t i = 0; e->kind == ENGINE_MARIADB && i < l->txns.n; i++)
+        for (uint32_t k = 0; k < l->txns.at[i].n_stmts; k++) {
+            char c = *l->texts.at[l->txns.at[i].stmts[k].text].at;
+            if (!strchr("SsIiUuDdVvWwRr", c) || !c) return false;
+            if (e->words[l->txns.at[i].stmts[k].text].changes_schema) return false;
+        }
+    return true;
 }
 
 void engine_rollback(reference_engine *e, engine_conn *c)
@@ -333,8 +373,13 @@ static enum db_answer query_one(txn_run *r, uint32_t stmt)
     const log_stmt *s = &r->t->stmts[stmt];
     bool forced = stmt < 64 && r->force[stmt];
     set_params(r->e, s->params, forced ? 0 : s->n_params);
-    return r->e->db.driver->query(&r->c->s, text_of(r, stmt), r->e->params.at,
-                                  (uint32_t)r->e->params.n);
+    if (!r->e->db.driver->send)
+        return r->e->db.driver->query(&r->c->s, text_of(r, stmt), r->e->params.at,
+                                      (uint32_t)r->e->params.n);
+    if (!r->e->db.driver->send(&r->c->s, NULL, text_of(r, stmt), r->e->params.at,
+                               (uint32_t)r->e->params.n, true))
+        engine_lost(r->e, r->c);
+    return awaited(r->e, r->c);
 }
 
 /* Prepares what the log repeats, outside of any transaction. */
@@ -429,7 +474,7 @@ static run_outcome run_once(txn_run *r, const char *const *first)
     uint32_t ours = 0;
     e->runs++;
     guard_poll(e->guard);
-    if (!e->db.driver->send) {
+    if (!e->db.driver->prepare) { /* one statement at a time */
         for (; first[ours]; ours++)
             if (!engine_does(e, r->c, first[ours])) engine_lost(e, r->c);
         for (uint32_t i = 0; i < r->t->n_stmts && o.how == ANSWERS_AGREE; i++)
@@ -517,6 +562,17 @@ bool engine_txn_reads_only(const reference_engine *e, uint32_t txn)
     if (e->has_routines) return false;
     for (uint32_t i = 0; i < t->n_stmts; i++)
         if (!e->words[t->stmts[i].text].only_reads) return false;
+    return true;
+}
+
+bool engine_txn_by_key(const reference_engine *e, uint32_t txn)
+{
+    const log_txn *t = &e->plan->log->txns.at[txn];
+    if (e->has_routines) return false;
+    for (uint32_t i = 0; i < t->n_stmts; i++) {
+        const statement_words *w = &e->words[t->stmts[i].text];
+        if (!w->only_reads && !w->by_key && !w->is_savepoint) return false;
+    }
     return true;
 }
 

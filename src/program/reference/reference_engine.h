@@ -46,6 +46,7 @@ typedef struct reference_engine {
     bool used;               /* the database is not empty any more */
     bool patient;            /* errors that do not come are left at that: no second run */
     uint64_t runs;           /* of transactions */
+    bool no_snapshots;       /* a MariaDB that lets writes go past snapshots */
     const char *draws;       /* a word of the log lets the engine choose values: why, or NULL */
     bool setup_draws;        /* defaults or routines may do so */
     bool draws_other;        /* values are chosen that chosen_draws.h does not know */
@@ -82,6 +83,18 @@ bool engine_does(reference_engine *e, engine_conn *c, const char *sql);
 void engine_starts(reference_engine *e, engine_conn *c, const char *sql);
 bool engine_finishes(reference_engine *e, engine_conn *c);
 
+typedef enum engine_isolation {
+    ENGINE_STATEMENTS, /* READ COMMITTED */
+    ENGINE_SNAPSHOT,   /* REPEATABLE READ; a conflict with a write after the snapshot is refused */
+    ENGINE_SERIAL,     /* SERIALIZABLE */
+    ENGINE_REPEATABLE  /* MariaDB's own REPEATABLE READ, where writes go past the snapshot */
+} engine_isolation;
+
+/* BEGIN, in the engine's words. */
+void engine_begins(reference_engine *e, engine_conn *c, engine_isolation isolation);
+/* MariaDB commits before and after each statement that changes the schema. */
+bool engine_stays_in_a_transaction(const reference_engine *e);
+
 /* Runs `first` (statements of ours, up to a NULL) and then the transaction's statements, and
    compares.  Neither commits nor rolls back. */
 run_outcome engine_run_txn(reference_engine *e, engine_conn *c, const char *const *first,
@@ -102,6 +115,9 @@ void engine_rollback(reference_engine *e, engine_conn *c);
 const char *engine_refuses(reference_engine *e, uint32_t *txn, uint32_t *stmt);
 /* Do the words of all statements say that the transaction reads only? */
 bool engine_txn_reads_only(const reference_engine *e, uint32_t txn);
+
+/* Do they say that what it writes depends on no row but those that it writes? */
+bool engine_txn_by_key(const reference_engine *e, uint32_t txn);
 
 _Noreturn void engine_lost(reference_engine *e, const engine_conn *c);
 

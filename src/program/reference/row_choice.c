@@ -47,8 +47,18 @@ static const char *after_spaces(const char *p, const char *end)
     return p;
 }
 
+static bool ends_condition(const row_choice *r, const char *p, const char *end)
+{
+    p = after_spaces(p, end);
+    if (p < end && *p == ';') p = after_spaces(p + 1, end);
+    if (p == end) return true;
+    char word[ROW_WORD];
+    word_walk w = {p, end};
+    return r->kind == ROWS_UPDATE && next_statement_word(&w, word) && !strcmp(word, "returning");
+}
+
 /* column = constant, at the end of the text or before RETURNING. */
-static bool read_condition(row_choice *r, const char *p, const char *end)
+static bool read_condition(row_choice *r, const char *text, const char *p, const char *end)
 {
     word_walk w = {after_spaces(p, end), end};
     if (!next_statement_word(&w, r->column)) return false;
@@ -57,7 +67,13 @@ static bool read_condition(row_choice *r, const char *p, const char *end)
     p = after_spaces(p + 1, end);
     size_t n = 0;
     if (p < end && *p == '-') r->value[n++] = *p++;
-    bool param = p < end && *p == '$';
+    bool param = p < end && *p == '$', mark = p < end && *p == '?';
+    if (mark) { /* MySQL's: the number is that of marks before it, and this one */
+        r->param = 1;
+        for (const char *q = text; q < p; q++) r->param += *q == '?';
+        r->value[0] = 0;
+        return ends_condition(r, p + 1, end);
+    }
     p += param;
     unsigned number = 0;
     for (; p < end && *p >= '0' && *p <= '9' && n + 1 < ROW_WORD; n++, p++) {
@@ -67,12 +83,7 @@ static bool read_condition(row_choice *r, const char *p, const char *end)
     r->value[n] = 0;
     if (!n || (param && (!number || r->value[0] == '-'))) return false;
     r->param = param ? number : 0;
-    p = after_spaces(p, end);
-    if (p < end && *p == ';') p = after_spaces(p + 1, end);
-    if (p == end) return true;
-    char word[ROW_WORD];
-    w = (word_walk){p, end};
-    return r->kind == ROWS_UPDATE && next_statement_word(&w, word) && !strcmp(word, "returning");
+    return ends_condition(r, p, end);
 }
 
 /* Words after which rows come from elsewhere, or are chosen otherwise. */
@@ -126,7 +137,7 @@ row_choice read_row_choice(const char *text, size_t n)
     if (!*r.table) return other;
     if (r.kind == ROWS_INSERT) return values ? r : other;
     if (r.kind == ROWS_UPDATE && !set) return other;
-    return where && read_condition(&r, where, text + n) ? r : other;
+    return where && read_condition(&r, text, where, text + n) ? r : other;
 }
 
 bool created_table(const char *text, size_t n, char *table)

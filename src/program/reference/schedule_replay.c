@@ -4,7 +4,9 @@
  * A statement runs when it was called, a commit when it was called: both are moments that real time
  * allows, at every level.  After each call the engine is given time until the statement is answered
  * or waits for another session (pg_blocking_pids); after each end, those that waited go on.  When
- * the log says that a statement was answered, it must have been answered here, too.
+ * the log says that a statement was answered, it must have been answered here, too.  At READ
+ * COMMITTED a query that does not agree is sent again after each commit until then.  If that does
+ * not explain the log, writes run when they were answered: by then they had their locks.
  */
 #include "reference/schedule_replay.h"
 
@@ -27,7 +29,9 @@ typedef struct sent_event {
 
 typedef struct sent_txn {
     bool begun, pending, hasty;
-    uint32_t stmt; /* that is pending */
+    bool again;    /* the query has had another answer, and may be sent again */
+    bool last_try; /* it is sent for the last time */
+    uint32_t stmt; /* that is pending, or sent again */
 } sent_txn;
 
 typedef struct schedule_replay {
@@ -36,6 +40,8 @@ typedef struct schedule_replay {
     sent_txn *txns;
     uint32_t *pids;        /* by session; 0: not asked yet */
     VEC(uint32_t) waiting; /* transactions with a statement that waits */
+    VEC(uint32_t) again;   /* with a query that may be sent again */
+    bool writes_late;      /* when they were answered */
     VEC(uint64_t) keys;
     VEC(sent_event) events;
     uint32_t commits;
@@ -61,6 +67,7 @@ static const char *why_not_as_sent(const reference_engine *e)
 {
     const sql_log *l = e->plan->log;
     if (e->plan->unknown) return "a transaction has an unknown outcome";
+    if (!engine_stays_in_a_transaction(e)) return "a statement commits by itself";
     if (l->sessions.n >= SESSIONS) return "the log has too many sessions to run beside each other";
     for (uint32_t i = 0; i < l->txns.n; i++) {
         const log_txn *t = &l->txns.at[i];
@@ -81,6 +88,11 @@ static void add_sent_event(schedule_replay *s, int64_t when, sent_event v)
     vec_push(s->e->mem, &s->events, v);
 }
 
+static bool is_query(const schedule_replay *s, const log_stmt *l)
+{
+    return s->e->words[l->text].only_reads && !s->e->has_routines;
+}
+
 /* Answers come before calls of the same moment. */
 static void find_sent_events(schedule_replay *s)
 {
@@ -89,9 +101,11 @@ static void find_sent_events(schedule_replay *s)
         for (uint32_t i = 0; i < l->txns.n; i++) {
             const log_txn *t = &l->txns.at[i];
             bool call = kind == EVENT_CALL;
-            for (uint32_t k = 0; k < t->n_stmts; k++)
-                add_sent_event(s, call ? t->stmts[k].call : t->stmts[k].answer,
+            for (uint32_t k = 0; k < t->n_stmts; k++) {
+                bool late = s->writes_late && !is_query(s, &t->stmts[k]);
+                add_sent_event(s, call && !late ? t->stmts[k].call : t->stmts[k].answer,
                                (sent_event){i, k, (event_kind)kind});
+            }
             /* a statement that is a transaction by itself is its own commit */
             int64_t end = t->times[call ? 2 : 3];
             if (t->n_stmts && t->stmts[t->n_stmts - 1].answer > end)
@@ -100,17 +114,18 @@ static void find_sent_events(schedule_replay *s)
         }
 }
 
-/* The isolation of the level, or the transaction's own if that is stronger. */
-static const char *begin_statement(const schedule_replay *s, uint32_t txn)
+/* The isolation of the level, or the transaction's own if that is stronger.  MariaDB's REPEATABLE
+   READ is what its logs have if they name nothing; it is one of the ways to read committed rows. */
+static engine_isolation isolation_of(const schedule_replay *s, uint32_t txn)
 {
-    static const char *const begins[] = {"BEGIN ISOLATION LEVEL READ COMMITTED",
-                                         "BEGIN ISOLATION LEVEL REPEATABLE READ",
-                                         "BEGIN ISOLATION LEVEL SERIALIZABLE"};
     schedule_reads reads = s->e->plan->reads;
-    unsigned asked = reads == READS_LATEST ? 2 : reads == READS_SNAPSHOT ? 1 : 0;
     const char *own = s->e->plan->log->txns.at[txn].isolation;
-    unsigned least = !own ? 0 : !strcmp(own, "serializable") ? 2 : !strcmp(own, "repeatable read");
-    return begins[least > asked ? least : asked];
+    bool serial = own && !strcmp(own, "serializable"),
+         repeatable = own && !strcmp(own, "repeatable read");
+    if (reads == READS_LATEST || serial) return ENGINE_SERIAL;
+    if (reads == READS_SNAPSHOT) return ENGINE_SNAPSHOT;
+    if (s->e->kind == ENGINE_POSTGRES) return repeatable ? ENGINE_SNAPSHOT : ENGINE_STATEMENTS;
+    return reads == READS_ROW && (repeatable || !own) ? ENGINE_REPEATABLE : ENGINE_STATEMENTS;
 }
 
 /* VACUUM and its kin refuse to run within a transaction. */
@@ -133,7 +148,7 @@ static engine_conn *connection_of(schedule_replay *s, uint32_t txn)
     engine_conn *c = engine_session(e, txn);
     uint32_t session = session_of(s, txn);
     if (!c) guard_fail(e->guard, GUARD_IO, "%s", e->why);
-    if (s->pids[session]) return c;
+    if (s->pids[session] || e->kind != ENGINE_POSTGRES) return c;
     if (!engine_does(e, c, "SELECT pg_backend_pid()") || !c->s.n_rows) engine_lost(e, c);
     s->pids[session] = (uint32_t)strtoul(c->s.text.at + c->s.cells.at[0].at, NULL, 10);
     return c;
@@ -142,6 +157,8 @@ static engine_conn *connection_of(schedule_replay *s, uint32_t txn)
 static bool is_blocked(schedule_replay *s, uint32_t txn)
 {
     char sql[80];
+    if (s->e->kind == ENGINE_MARIADB)
+        return s->e->db.driver->waits(&s->e->watcher.s, &connection_of(s, txn)->s) == DB_WAITS;
     snprintf(sql, sizeof sql, "SELECT cardinality(pg_blocking_pids(%u)) > 0",
              (unsigned)s->pids[session_of(s, txn)]);
     if (!engine_does(s->e, &s->e->watcher, sql) || !s->e->watcher.s.n_rows)
@@ -156,6 +173,15 @@ static bool is_refused_setting(const schedule_replay *s, uint32_t txn, uint32_t 
 {
     const log_stmt *l = &s->e->plan->log->txns.at[txn].stmts[stmt];
     return s->e->words[l->text].is_setting && !l->has_error && !strcmp(c->s.state, "42501");
+}
+
+/* A query that had no effect, at an isolation where each one has a state of its own. */
+static bool may_try_again(const schedule_replay *s, uint32_t txn, const engine_conn *c)
+{
+    const sent_txn *t = &s->txns[txn];
+    const log_stmt *l = &s->e->plan->log->txns.at[txn].stmts[t->stmt];
+    return !t->last_try && !*c->s.state && is_query(s, l) &&
+           isolation_of(s, txn) == ENGINE_STATEMENTS;
 }
 
 /* The answer of what is pending, if it is there; false: the log has another one. */
@@ -178,6 +204,10 @@ static bool take_answer(schedule_replay *s, uint32_t txn, int wait_ms)
         t->pending = false;
         if (o.how == ANSWERS_AGREE || !is_held(s, txn)) return true;
         if (is_refused_setting(s, txn, t->stmt, c)) return true;
+        if (may_try_again(s, txn, c)) {
+            t->again = true;
+            return true;
+        }
     }
     s->stuck = txn;
     s->last = o;
@@ -208,6 +238,34 @@ static bool let_all_go_on(schedule_replay *s)
     return good;
 }
 
+static bool try_again(schedule_replay *s, uint32_t txn, bool last)
+{
+    sent_txn *t = &s->txns[txn];
+    assert(t->again && !t->pending);
+    t->again = false;
+    t->last_try = last;
+    engine_sends_statement(s->e, connection_of(s, txn), txn, t->stmt);
+    t->pending = true;
+    if (!let_go_on(s, txn)) return false;
+    if (t->pending) vec_push(s->e->mem, &s->waiting, txn);
+    t->last_try &= t->pending;
+    return true;
+}
+
+/* After a commit. */
+static bool try_all_again(schedule_replay *s)
+{
+    size_t kept = 0;
+    bool good = true;
+    for (size_t i = 0; i < s->again.n; i++) {
+        uint32_t txn = s->again.at[i];
+        if (good && s->txns[txn].again) good = try_again(s, txn, false);
+        if (s->txns[txn].again || s->txns[txn].pending) s->again.at[kept++] = txn;
+    }
+    s->again.n = kept;
+    return good;
+}
+
 /* The log has an answer by now. */
 static bool await_answer(schedule_replay *s, uint32_t txn)
 {
@@ -229,9 +287,15 @@ static void set_patience(schedule_replay *s, uint32_t txn, uint32_t stmt, engine
 {
     sent_txn *t = &s->txns[txn];
     const log_txn *l = &s->e->plan->log->txns.at[txn];
-    bool hasty =
-        stmt < l->n_stmts && l->stmts[stmt].has_error && !strncmp(l->stmts[stmt].error, "55P03", 5);
+    bool postgres = s->e->kind == ENGINE_POSTGRES;
+    bool hasty = stmt < l->n_stmts && l->stmts[stmt].has_error &&
+                 !strncmp(l->stmts[stmt].error, postgres ? "55P03" : "HY000", 5);
     if (hasty == t->hasty) return;
+    if (!postgres) {
+        t->hasty = hasty && engine_does(s->e, c, "SET innodb_lock_wait_timeout = 1");
+        if (!hasty) engine_does(s->e, c, "SET innodb_lock_wait_timeout = 20");
+        return;
+    }
     /* fails in a transaction that failed, where nothing waits anyway */
     if (engine_does(s->e, c,
                     hasty ? "SET LOCAL lock_timeout = '100ms'" : "SET LOCAL lock_timeout = '10s'"))
@@ -244,11 +308,13 @@ static bool send_call(schedule_replay *s, uint32_t txn, uint32_t stmt)
     sent_txn *t = &s->txns[txn];
     const log_txn *l = &e->plan->log->txns.at[txn];
     engine_conn *c = connection_of(s, txn);
+    if (t->again && !try_again(s, txn, true)) return false;
     if (t->pending && !await_answer(s, txn)) return false;
+    t->last_try = false;
     if (stmt < l->n_stmts && e->words[l->stmts[stmt].text].sets_level) return true;
     bool alone = runs_alone(s, txn);
     if (alone && stmt == l->n_stmts) return true;
-    if (!t->begun && !alone && !engine_does(e, c, begin_statement(s, txn))) engine_lost(e, c);
+    if (!t->begun && !alone) engine_begins(e, c, isolation_of(s, txn));
     t->begun = true;
     if (!alone) set_patience(s, txn, stmt, c);
     if (stmt == l->n_stmts)
@@ -260,7 +326,9 @@ static bool send_call(schedule_replay *s, uint32_t txn, uint32_t stmt)
     e->runs += !stmt;
     if (!let_go_on(s, txn)) return false;
     if (t->pending) vec_push(e->mem, &s->waiting, txn);
-    return let_all_go_on(s);
+    if (stmt < l->n_stmts && is_query(s, &l->stmts[stmt]) && (t->again || t->pending))
+        vec_push(e->mem, &s->again, txn);
+    return let_all_go_on(s) && (stmt < l->n_stmts || try_all_again(s));
 }
 
 static void note_commit(schedule_replay *s, uint32_t txn)
@@ -279,6 +347,7 @@ static bool play_event(schedule_replay *s, const sent_event *v)
         return true;
     }
     const sent_txn *t = &s->txns[v->txn];
+    if (t->again && t->stmt == v->stmt && !try_again(s, v->txn, true)) return false;
     return !t->pending || t->stmt != v->stmt || await_answer(s, v->txn);
 }
 
@@ -293,13 +362,11 @@ static reference_finding not_as_sent(schedule_replay *s)
     return f;
 }
 
-reference_finding decide_as_sent(snapshot_replay *r)
+static reference_finding execute_as_sent(snapshot_replay *r, bool writes_late)
 {
     reference_engine *e = r->e;
-    schedule_replay s = {.r = r, .e = e, .stuck = UINT32_MAX};
+    schedule_replay s = {.r = r, .e = e, .stuck = UINT32_MAX, .writes_late = writes_late};
     reference_finding f = {.end = REFERENCE_UNDECIDED, .txn = UINT32_MAX};
-    f.why = why_not_as_sent(e);
-    if (f.why) return f;
     if (!engine_begin_pass(e)) guard_fail(e->guard, GUARD_HISTORY, "%s", e->why);
     if (!e->watcher.open && !engine_connect(e, &e->watcher))
         guard_fail(e->guard, GUARD_IO, "%s", e->why);
@@ -314,4 +381,13 @@ reference_finding decide_as_sent(snapshot_replay *r)
     f.end = REFERENCE_HOLDS;
     f.other_order = memcmp(r->order, e->plan->at, r->n * sizeof *r->order) != 0;
     return f;
+}
+
+reference_finding decide_as_sent(snapshot_replay *r)
+{
+    reference_finding f = {.end = REFERENCE_UNDECIDED, .txn = UINT32_MAX};
+    f.why = why_not_as_sent(r->e);
+    if (f.why) return f;
+    f = execute_as_sent(r, false);
+    return f.end == REFERENCE_HOLDS ? f : execute_as_sent(r, true);
 }

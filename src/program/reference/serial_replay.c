@@ -62,25 +62,13 @@ static bool place_next(all_orders *a)
     return false;
 }
 
-/* MariaDB commits before and after each statement that changes the schema. */
-static bool stays_in_a_transaction(const reference_engine *e)
-{
-    const sql_log *l = e->plan->log;
-    for (uint32_t i = 0; e->kind == ENGINE_MARIADB && i < l->txns.n; i++)
-        for (uint32_t k = 0; k < l->txns.at[i].n_stmts; k++) {
-            char c = *l->texts.at[l->txns.at[i].stmts[k].text].at;
-            if (!strchr("SsIiUuDdVvWwRr", c) || !c) return false;
-        }
-    return true;
-}
-
 /* An order that agrees becomes the replay's. */
 static bool find_order(snapshot_replay *r, bool *unclear)
 {
     reference_engine *e = r->e;
     all_orders a = {.r = r};
     *unclear = true;
-    if (!stays_in_a_transaction(e)) return false;
+    if (!engine_stays_in_a_transaction(e)) return false;
     if (!engine_begin_pass(e)) guard_fail(e->guard, GUARD_HISTORY, "%s", e->why);
     a.c = engine_session(e, r->order[0]);
     if (!a.c) guard_fail(e->guard, GUARD_IO, "%s", e->why);

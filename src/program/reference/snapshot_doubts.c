@@ -111,13 +111,8 @@ static bool may_have_seen_otherwise(const snapshot_replay *r, uint32_t upto)
 {
     const reference_engine *e = r->e;
     for (uint32_t i = 0; i < upto; i++) {
-        const log_txn *t = &e->plan->log->txns.at[r->order[i]];
-        bool plain = !e->has_routines;
-        for (uint32_t k = 0; k < t->n_stmts; k++) {
-            const statement_words *w = &e->words[t->stmts[k].text];
-            plain &= w->only_reads || w->by_key || w->is_savepoint;
-        }
-        if (!plain && overlap_within(r, r->low[i], r->high[i])) return true;
+        if (!engine_txn_by_key(e, r->order[i]) && overlap_within(r, r->low[i], r->high[i]))
+            return true;
     }
     return false;
 }
@@ -277,7 +272,7 @@ static doubt_end doubt(snapshot_replay *r, const char **why)
     find_doubtful(&d);
     if (!d.too_many) add_sets(&d, in, 0);
     *why = undecided_why(&d);
-    if (d.too_many) return DOUBT_OPEN;
+    if (d.too_many || (d.ambiguous && r->e->kind != ENGINE_POSTGRES)) return DOUBT_OPEN;
     if (may_have_seen_otherwise(r, at)) {
         *why = "an earlier transaction may have seen commits that overlap the other way round";
         return DOUBT_OPEN;

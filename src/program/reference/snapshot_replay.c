@@ -21,6 +21,7 @@ struct replay_pin {
     bool used;
     uint32_t until;
     uint32_t unread; /* answers of statements that were sent */
+    uint32_t state;  /* MariaDB: that it shows */
     char id[64];     /* of the exported snapshot, or "" */
 };
 
@@ -61,7 +62,9 @@ static void window_of(snapshot_replay *r, uint32_t i)
         r->low[i] = i;
         return;
     }
-    r->low[i] = i > REPLAY_PINS - 1 ? i - (REPLAY_PINS - 1) : 0;
+    /* MariaDB needs a pin for each position and state: 64 are enough for ten of both */
+    uint32_t back = r->e->kind == ENGINE_MARIADB ? 10 : REPLAY_PINS - 1;
+    r->low[i] = i > back ? i - back : 0;
     if (!plan->times[p].known || (!plan->strict && !r->serializable)) {
         r->short_window |= r->low[i] > 0;
         return;
@@ -136,6 +139,31 @@ static void open_pin(snapshot_replay *r, uint32_t state)
     r->pin_of[state] = (uint32_t)(p - r->pins) + 1;
 }
 
+/* MariaDB cannot share a snapshot: each position has a pin of its own for each state. */
+static void open_pins(snapshot_replay *r, uint32_t state)
+{
+    reference_engine *e = r->e;
+    for (uint32_t i = state + 1; i <= r->until[state]; i++) {
+        if (state < r->low[i] || state > r->high[i]) continue;
+        replay_pin *p = r->pins;
+        while (p < r->pins + REPLAY_PINS && p->used && p->until >= state) p++;
+        if (p == r->pins + REPLAY_PINS) return; /* fewer pins will have to do */
+        if (!p->c.open && !engine_connect(e, &p->c)) return;
+        if (p->used) engine_rollback(e, &p->c);
+        engine_begins(e, &p->c, ENGINE_SNAPSHOT);
+        p->used = true;
+        p->state = state;
+        p->until = i;
+    }
+}
+
+static replay_pin *pin_for(snapshot_replay *r, uint32_t position, uint32_t state)
+{
+    for (replay_pin *p = r->pins; p < r->pins + REPLAY_PINS; p++)
+        if (p->used && p->state == state && p->until == position) return p;
+    return NULL;
+}
+
 static void close_pins(snapshot_replay *r)
 {
     for (uint32_t i = 0; i < REPLAY_PINS; i++) {
@@ -162,9 +190,26 @@ static bool import_statement(snapshot_replay *r, uint32_t state, char *to, size_
 
 /* ---- one position ---------------------------------------------------------------------------- */
 
-/* Runs the position's transaction on a state; false: that state is not there. */
-static bool run_on(snapshot_replay *r, uint32_t i, uint32_t state, engine_conn *c, run_outcome *o)
+/* MariaDB's part of run_on: the connection is that of the pin, which is used up. */
+static bool run_on_pin(snapshot_replay *r, uint32_t i, uint32_t state, engine_conn **c,
+                       run_outcome *o)
 {
+    static const char *const none[] = {NULL};
+    replay_pin *p = state == i ? NULL : pin_for(r, i, state);
+    if (state != i && !p) return false;
+    if (p)
+        p->used = false, *c = &p->c;
+    else
+        engine_begins(r->e, *c = engine_session(r->e, r->order[i]), ENGINE_SNAPSHOT);
+    *o = engine_run_txn(r->e, *c, none, r->order[i]);
+    return true;
+}
+
+/* Runs the position's transaction on a state; false: that state is not there. */
+static bool run_on(snapshot_replay *r, uint32_t i, uint32_t state, engine_conn **at, run_outcome *o)
+{
+    if (r->e->kind == ENGINE_MARIADB && !r->newest_only) return run_on_pin(r, i, state, at, o);
+    engine_conn *c = *at;
     char import[128];
     const char *first[3] = {NULL, NULL, NULL};
     bool postgres = r->e->kind == ENGINE_POSTGRES;
@@ -214,6 +259,11 @@ static const char *written(snapshot_replay *r, engine_conn *c)
 static void look_for_other_choice(snapshot_replay *r, uint32_t i, uint32_t state, engine_conn *c)
 {
     run_outcome o;
+    if (r->e->kind != ENGINE_POSTGRES) { /* snapshots are used up: the words have to tell */
+        if (state > r->low[i] && !engine_txn_by_key(r->e, r->order[i]))
+            r->open_choice = r->order[i];
+        return;
+    }
     const char *first = NULL;
     bool told = false;
     for (uint32_t s = r->low[i]; s < state; s++) {
@@ -222,7 +272,7 @@ static void look_for_other_choice(snapshot_replay *r, uint32_t i, uint32_t state
             told = true;
         }
         engine_rollback(r->e, c);
-        if (!run_on(r, i, s, c, &o)) {
+        if (!run_on(r, i, s, &c, &o)) {
             r->open_choice = r->order[i]; /* nobody knows */
         } else if (o.how == ANSWERS_AGREE) {
             const char *other = written(r, c);
@@ -234,7 +284,7 @@ static void look_for_other_choice(snapshot_replay *r, uint32_t i, uint32_t state
     }
     if (!told) return;
     engine_rollback(r->e, c);
-    if (!run_on(r, i, state, c, &o) || o.how != ANSWERS_AGREE)
+    if (!run_on(r, i, state, &c, &o) || o.how != ANSWERS_AGREE)
         guard_fail(r->e->guard, GUARD_IO,
                    "the reference engine answered otherwise the second time");
 }
@@ -264,7 +314,7 @@ static bool take_position(snapshot_replay *r, uint32_t i)
         uint32_t s = r->oldest_first ? k : r->high[i] - (k - low);
         run_outcome o;
         bool conflict = false;
-        if (!run_on(r, i, s, c, &o)) {
+        if (!run_on(r, i, s, &c, &o)) {
             r->cut = true;
             continue;
         }
@@ -304,6 +354,8 @@ replay_end replay_go_on(snapshot_replay *r)
         bool same = i && engine_txn_reads_only(r->e, r->order[i - 1]) && r->pin_of[i - 1];
         if (r->without_pins) {
             /* older states will not be there */
+        } else if (r->e->kind == ENGINE_MARIADB) {
+            if (!r->newest_only && r->until[i] > i) open_pins(r, i);
         } else if (r->until[i] > i && same) {
             replay_pin *p = &r->pins[r->pin_of[i - 1] - 1];
             r->pin_of[i] = r->pin_of[i - 1];
