@@ -4,7 +4,8 @@
  * The definition is read here once more, from its own text: each axiom becomes a network of steps
  * (Thompson 1968), and the walks that it forbids are looked for in the order, backwards.  Nothing
  * is shared with what decides (src/lib/verdict/compile_iso.c and decide/lazy/automaton_sweep.c):
- * that works forward, by another construction of automata.
+ * that works forward, by another construction of automata.  Walks to readers are looked for in
+ * missed_reads.c, closed walks here.
  *
  *     commit(P), irreflexive(P ; rw)     no later version of what was read leads to the reader
  *     commit(P ; po)                     ... and arrives there before the read
@@ -16,67 +17,9 @@
  */
 #include <assert.h>
 
-#include "base/sort.h"
 #include "iso/iso.h"
-#include "verify/recheck.h"
-#include "verify/settled_words.h"
+#include "verify/words_state.h"
 
-/* Early: the last step to a reader, at an operation before the read (or, `upto`, at that one). */
-enum word_letter {
-    W_SO,
-    W_WR,
-    W_WW,
-    W_RW,
-    W_CO,
-    W_RT,
-    W_RW_ITEM,
-    W_RW_PRED,
-    W_WR_EARLY,
-    W_WW_EARLY,
-    W_SETTLED, /* see settled_words.h */
-    W_TEST
-};
-
-typedef struct wire { /* of the network */
-    uint32_t from, to;
-    enum word_letter letter;
-    uint8_t classes;  /* W_TEST; of an early letter: upto; W_SETTLED: the ways to stand */
-    uint32_t ordinal; /* among the wires of its letter */
-} wire;
-
-typedef struct net {
-    uint32_t in, out;
-    bool bad;      /* no network: the definition says something else */
-    bool turns;    /* has rw */
-    uint8_t empty; /* classes at which it may be no step at all */
-} net;
-
-typedef struct words {
-    checker *c;
-    uint32_t states;
-    VEC(wire) wires;
-    VEC(uint32_t) of_letter[W_TEST + 1];
-    uint32_t *into_first, *into; /* wires by where they lead */
-    uint8_t *class;              /* per place */
-    uint32_t *ended, n_ended;    /* places by their ends, if real time is spoken of */
-    uint32_t *ended_rank;        /* per place: its index there, plus one; 0: it has no end */
-    uint32_t *ended_before;      /* per place: how many of them ended before it began */
-    bool timed;
-    settled_chains *chains[32];        /* by the ways to stand; NULL: not used */
-    size_t chain_links[33];            /* where the links of each begin, among those of W_SETTLED */
-    size_t chain_numbers[33];          /* how many chains those before it have */
-    uint8_t *is_first;                 /* per version: the first of its key */
-    uint32_t *readers_first, *readers; /* places by the version they read (place in by_key), twice,
-                                          plus one if by a predicate */
-    uint32_t *begin_readers_first, *begin_readers; /* by key: readers of the initial state */
-    /* the search */
-    VEC(uint64_t) todo;
-    uint32_t *mark, epoch; /* per node */
-    size_t nodes;
-    size_t links_from[W_TEST + 1]; /* where the links of each letter's chains begin; then the end */
-} words;
-
-#define ALL_CLASSES 3u
 #define MOST_WIRES 65536u /* definitions may double each other */
 
 /* --- networks --------------------------------------------------------------------------------- */
@@ -195,17 +138,63 @@ static net net_of_settled(words *w, const settled_meaning *s)
     return all;
 }
 
+/* The same, by plain letters where it is session order, real time or both. */
+static net net_of_meaning(words *w, const settled_meaning *s)
+{
+    const unsigned so = WAY_SESSION_AND_TIME | WAY_SESSION | WAY_SESSION_LATE;
+    const unsigned rt = WAY_SESSION_AND_TIME | WAY_TIME | WAY_TIME_LATE;
+    unsigned all = s->ways[0][0];
+    for (unsigned i = 1; i < 4; i++)
+        if (s->ways[i / 2][i % 2] != all) return net_of_settled(w, s);
+    if (all == so) return net_of_step(w, W_SO, 0);
+    if (all == rt) return net_of_step(w, W_RT, 0);
+    if (all == (so | rt)) return net_or(w, net_of_step(w, W_SO, 0), net_of_step(w, W_RT, 0));
+    return all ? net_of_step(w, W_SETTLED, (uint8_t)all) : net_of_settled(w, s);
+}
+
+typedef struct join_parts {
+    settled_meaning settled; /* what the settled ones of them relate, together */
+    bool any, has_rest;      /* some are settled, some are not */
+    net rest;
+} join_parts;
+
+static void divide_join(words *w, join_parts *j, const iso_node *x)
+{
+    settled_meaning own;
+    x = meant(x);
+    if (x->op == ISO_JOIN && !settled_operator(x)) {
+        divide_join(w, j, x->kid[0]);
+        divide_join(w, j, x->kid[1]);
+        return;
+    }
+    bool letter = x->op == ISO_SO || x->op == ISO_RT;
+    if ((letter || settled_operator(x)) && settled_meaning_of(&own, x)) {
+        for (unsigned i = 0; i < 4; i++) j->settled.ways[i / 2][i % 2] |= own.ways[i / 2][i % 2];
+        j->any = true;
+        return;
+    }
+    net other = net_of(w, x);
+    j->rest = j->has_rest ? net_or(w, j->rest, other) : other;
+    j->has_rest = true;
+}
+
+/* What the history settles is one step, however many parts of the union name it: every chain that
+   is divided by sessions costs the walks as much as all plain letters together. */
+static net net_of_join(words *w, const iso_node *x)
+{
+    join_parts j = {0};
+    divide_join(w, &j, x);
+    if (!j.any) return j.rest;
+    net settled = net_of_meaning(w, &j.settled);
+    return j.has_rest ? net_or(w, j.rest, settled) : settled;
+}
+
 static net net_of(words *w, const iso_node *x)
 {
     settled_meaning settled;
     x = meant(x);
     if (w->wires.n > MOST_WIRES) return no_net();
-    if (settled_operator(x) && settled_meaning_of(&settled, x)) {
-        bool alike = !memcmp(settled.ways[0], settled.ways[1], 2) &&
-                     settled.ways[0][0] == settled.ways[0][1];
-        return alike && settled.ways[0][0] ? net_of_step(w, W_SETTLED, settled.ways[0][0])
-                                           : net_of_settled(w, &settled);
-    }
+    if (settled_operator(x) && settled_meaning_of(&settled, x)) return net_of_meaning(w, &settled);
     switch (x->op) {
     case ISO_SO: return net_of_step(w, W_SO, 0);
     case ISO_RT: return net_of_step(w, W_RT, 0);
@@ -225,10 +214,7 @@ static net net_of(words *w, const iso_node *x)
         net a = net_of(w, x->kid[0]);
         return net_seq(w, a, net_of(w, x->kid[1]));
     }
-    case ISO_JOIN: {
-        net a = net_of(w, x->kid[0]);
-        return net_or(w, a, net_of(w, x->kid[1]));
-    }
+    case ISO_JOIN: return net_of_join(w, x);
     case ISO_PLUS: return net_plus(w, net_of(w, x->kid[0]));
     case ISO_STAR: return net_maybe(w, net_plus(w, net_of(w, x->kid[0])));
     case ISO_OPT: return net_maybe(w, net_of(w, x->kid[0]));
@@ -321,21 +307,6 @@ static uint64_t link_node(const words *w, uint32_t link, const wire *e)
     return w->links_from[e->letter] + (uint64_t)link * w->of_letter[e->letter].n + e->ordinal;
 }
 
-/* The index in by_key of the version of key k that place p installed. */
-static uint32_t version_of(const checker *c, key_id k, uint32_t p)
-{
-    const installers *x = &c->by_key;
-    uint32_t lo = x->first[k], hi = x->first[k + 1];
-    while (lo < hi) {
-        uint32_t mid = lo + (hi - lo) / 2;
-        if (x->place[mid] < p)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
-}
-
 static uint32_t count_ended_before(const words *w, uint32_t p)
 {
     const checker *c = w->c;
@@ -367,7 +338,7 @@ static void back_to_reader(words *w, uint32_t p, uint32_t reader, const wire *e)
 static void back_to_readers(words *w, uint32_t p, key_id k, const wire *e)
 {
     const checker *c = w->c;
-    uint32_t at = version_of(c, k, p);
+    uint32_t at = words_version(c, k, p);
     for (uint32_t i = c->by_key.first[k]; i < at; i++)
         for (uint32_t r = w->readers_first[i]; r < w->readers_first[i + 1]; r++)
             back_to_reader(w, p, w->readers[r], e);
@@ -387,7 +358,7 @@ static void back_over_keys(words *w, uint32_t p, uint32_t e)
             back_to_readers(w, p, k, &w->wires.at[e]);
             continue;
         }
-        uint32_t at = version_of(c, k, p);
+        uint32_t at = words_version(c, k, p);
         if (at > c->by_key.first[k]) reach_node(w, link_node(w, at - 1, &w->wires.at[e]));
     }
 }
@@ -413,7 +384,7 @@ static void back_over_wire(words *w, uint32_t p, uint32_t index)
     case W_RW_ITEM:
     case W_RW_PRED: back_over_keys(w, p, index); return;
     case W_WR_EARLY:
-    case W_WW_EARLY: return; /* of a reader's own walk only: hand_early */
+    case W_WW_EARLY: return; /* of a reader's own walk only: missed_reads.c */
     case W_CO:
         if (p > 1) reach_node(w, link_node(w, p - 1, e));
         return;
@@ -501,7 +472,7 @@ static void load_readers(words *w)
             for (uint32_t i = c->r_first[p]; i < c->r_first[p + 1]; i++) {
                 const seen *r = &c->reads.at[i];
                 int of = !r->value;
-                size_t at = of ? r->key : version_of(c, r->key, r->value);
+                size_t at = of ? r->key : words_version(c, r->key, r->value);
                 if (fill)
                     (*list[of])[(*first[of])[at + 1]++] =
                         2 * p + recheck_predicate(c->h, r->op, r->key);
@@ -546,7 +517,7 @@ static void load_ends(words *w)
 static void load_settled(words *w)
 {
     checker *c = w->c;
-    size_t links = 0, numbers = 0;
+    size_t links = 0;
     for (size_t i = 0; i < w->of_letter[W_SETTLED].n; i++) {
         uint8_t ways = w->wires.at[w->of_letter[W_SETTLED].at[i]].classes;
         if (w->chains[ways]) continue;
@@ -554,12 +525,9 @@ static void load_settled(words *w)
         settled_chains_make(w->chains[ways], c, ways, w->ended, w->n_ended, w->ended_rank,
                             w->ended_before);
         w->chain_links[ways] = links;
-        w->chain_numbers[ways] = numbers;
         links += w->chains[ways]->place.n;
-        numbers += w->chains[ways]->first.n;
     }
     w->chain_links[32] = links;
-    w->chain_numbers[32] = numbers;
 }
 
 /* Wires by where they lead, and the numbers of nodes; after all networks are made. */
@@ -586,375 +554,7 @@ static void load_graph(words *w)
     w->mark = mem_array0(c->m, uint32_t, w->nodes + 1);
 }
 
-/* --- reads ------------------------------------------------------------------------------------
-   Readers that have missed a version are looked at together, MANY at a time, one bit for each.  The
-   order is walked backwards from the last of them: whatever a node has is handed on to those that
-   lead to it, all of which stand before it, so each place is done once and then forgotten. */
-
-#define ROW_WORDS 4u
-#define MANY (64u * ROW_WORDS)
-
-typedef struct bit_row {
-    uint64_t word[ROW_WORDS];
-} bit_row;
-
-typedef struct missing_reader {
-    uint32_t place, lowest; /* all that it misses stands after the latter */
-    uint32_t read;          /* the one that is asked about; NO_ID: all of them */
-} missing_reader;
-
-enum read_class { ALL_READS, ITEM_READS, PREDICATE_READS };
-
-typedef struct chain_sum {
-    uint32_t wire, first; /* whose it is, and the chain's first link */
-    uint32_t low, top;    /* links below top may have bits; from low on they are summed up */
-    uint32_t bottom;      /* no link below it has any */
-} chain_sum;
-
-typedef struct back_walk {
-    words *w;
-    net x;
-    uint32_t lo, hi;               /* the places that are walked */
-    bit_row *at;                   /* per node */
-    bit_row *missed;               /* per place: the readers that miss a version of it */
-    chain_sum *sums;               /* see hand_to_chain */
-    VEC(uint32_t) used;            /* of these, the ones that have bits */
-    const missing_reader *readers; /* whose bits these are */
-    uint32_t n;
-    enum read_class of;
-} back_walk;
-
-static bool any_bit(const bit_row *a)
-{
-    uint64_t all = 0;
-    for (uint32_t i = 0; i < ROW_WORDS; i++) all |= a->word[i];
-    return all != 0;
-}
-
-static void hand_on(back_walk *b, uint64_t node, const bit_row *row)
-{
-    for (uint32_t i = 0; i < ROW_WORDS; i++) b->at[node].word[i] |= row->word[i];
-}
-
-/* Chains whose members are visited in another order than they stand in: those that ended, and
-   settled steps.  The bits of a link are for all members up to it.  Whoever hands them over stands
-   after those members in the order, so when one of them is visited the links from it on get no
-   more: each link then takes what the one after it has, from `low` on. */
-static void hand_to_chain(back_walk *b, const wire *e, size_t sum, uint32_t first, uint32_t link,
-                          const bit_row *row)
-{
-    chain_sum *s = &b->sums[sum];
-    if (!s->top) {
-        s->wire = (uint32_t)(e - b->w->wires.at);
-        s->first = first;
-        s->bottom = link;
-        vec_push(b->w->c->m, &b->used, (uint32_t)sum);
-    }
-    assert(link < s->low || s->low == s->top);
-    if (link >= s->top) s->low = s->top = link + 1;
-    if (link < s->bottom) s->bottom = link;
-    hand_on(b, link_node(b->w, first + link, e), row);
-}
-
-static void take_chain(back_walk *b, const wire *e, size_t sum, uint32_t first, uint32_t link,
-                       uint32_t p)
-{
-    const words *w = b->w;
-    chain_sum *s = &b->sums[sum];
-    if (link >= s->top) return;
-    for (; s->low > link; s->low--)
-        if (s->low < s->top)
-            hand_on(b, link_node(w, first + s->low - 1, e),
-                    &b->at[link_node(w, first + s->low, e)]);
-    hand_on(b, place_node(w, p, e->from), &b->at[link_node(w, first + link, e)]);
-}
-
-static void forget_chains(back_walk *b)
-{
-    for (size_t i = 0; i < b->used.n; i++) {
-        chain_sum *s = &b->sums[b->used.at[i]];
-        const wire *e = &b->w->wires.at[s->wire];
-        for (uint32_t k = s->bottom < s->low ? s->bottom : s->low; k < s->top; k++) {
-            bit_row *row = &b->at[link_node(b->w, s->first + k, e)];
-            memset(row, 0, sizeof *row);
-        }
-        memset(s, 0, sizeof *s);
-    }
-    b->used.n = 0;
-}
-
-/* The number of the sums of a wire, and of a chain if it is a settled one. */
-static size_t sum_of(const words *w, const wire *e, uint32_t chain)
-{
-    if (e->letter == W_RT) return e->ordinal;
-    size_t all = w->chain_numbers[e->classes] + chain;
-    return w->of_letter[W_RT].n + all * w->of_letter[W_SETTLED].n + e->ordinal;
-}
-
-static void hand_to_settled(back_walk *b, const wire *e, uint32_t p, const bit_row *row)
-{
-    const words *w = b->w;
-    const settled_chains *x = w->chains[e->classes];
-    for (uint32_t i = x->upto_first[p]; i < x->upto_first[p + 1]; i++) {
-        uint32_t chain = x->chain.at[x->upto.at[i]], first = x->first.at[chain];
-        hand_to_chain(b, e, sum_of(w, e, chain), (uint32_t)w->chain_links[e->classes] + first,
-                      x->upto.at[i] - first, row);
-    }
-    for (uint32_t i = x->single_first[p]; i < x->single_first[p + 1]; i++)
-        if (x->single.at[i] >= b->lo) hand_on(b, place_node(w, x->single.at[i], e->from), row);
-}
-
-static void take_chains(back_walk *b, uint32_t p)
-{
-    const words *w = b->w;
-    for (size_t i = 0; i < w->of_letter[W_RT].n && w->ended_rank[p]; i++) {
-        const wire *e = &w->wires.at[w->of_letter[W_RT].at[i]];
-        take_chain(b, e, sum_of(w, e, 0), 0, w->ended_rank[p] - 1, p);
-    }
-    for (size_t i = 0; i < w->of_letter[W_SETTLED].n; i++) {
-        const wire *e = &w->wires.at[w->of_letter[W_SETTLED].at[i]];
-        const settled_chains *x = w->chains[e->classes];
-        for (uint32_t j = x->member_first[p]; j < x->member_first[p + 1]; j++) {
-            uint32_t chain = x->chain.at[x->member[j]], first = x->first.at[chain];
-            take_chain(b, e, sum_of(w, e, chain), (uint32_t)w->chain_links[e->classes] + first,
-                       x->member[j] - first, p);
-        }
-    }
-}
-
-/* The same for the last step of readers at p: what leads there must arrive early enough. */
-static void hand_early(back_walk *b, uint32_t p, const wire *e, const bit_row *row)
-{
-    const words *w = b->w;
-    const checker *c = w->c;
-    txn_id t = c->v->order[p - 1];
-    for (uint32_t i = 0; i < b->n; i++) {
-        bit_row own = {{0}};
-        if (b->readers[i].place != p || !(row->word[i / 64] >> (i % 64) & 1)) continue;
-        own.word[i / 64] = (uint64_t)1 << (i % 64);
-        op_id end = c->reads.at[b->readers[i].read].op + (e->classes ? 1 : 0);
-        for (uint32_t k = c->r_first[p]; e->letter == W_WR_EARLY && k < c->r_first[p + 1]; k++)
-            if (c->reads.at[k].op < end && c->reads.at[k].value >= b->lo)
-                hand_on(b, place_node(w, c->reads.at[k].value, e->from), &own);
-        for (uint32_t k = c->w_first[t]; e->letter == W_WW_EARLY && k < c->w_first[t + 1]; k++) {
-            if (!installed(c, k) || c->w_op[k] >= end) continue;
-            for (uint32_t at = version_of(c, c->w_key.at[k], p); !w->is_first[at]; at--) {
-                if (c->by_key.place[at - 1] < b->lo) break;
-                hand_on(b, place_node(w, c->by_key.place[at - 1], e->from), &own);
-                b->w->c->steps++;
-            }
-        }
-        b->w->c->steps += c->r_first[p + 1] - c->r_first[p];
-        guard_tick(c->m->guard);
-    }
-}
-
-/* From the transaction at p, in the state after wire e, to whatever leads there by e. */
-static void hand_over_wire(back_walk *b, uint32_t p, const wire *e, const bit_row *row)
-{
-    const words *w = b->w;
-    const checker *c = w->c;
-    txn_id t = c->v->order[p - 1];
-    switch (e->letter) {
-    case W_SO:
-        if (c->v->session_order && c->so_pred[p] >= b->lo)
-            hand_on(b, link_node(w, c->so_pred[p], e), row);
-        return;
-    case W_CO:
-        if (p > b->lo) hand_on(b, link_node(w, p - 1, e), row);
-        return;
-    case W_WR:
-        for (uint32_t i = c->r_first[p]; i < c->r_first[p + 1]; i++)
-            if (c->reads.at[i].value >= b->lo)
-                hand_on(b, place_node(w, c->reads.at[i].value, e->from), row);
-        return;
-    case W_WW:
-        for (uint32_t i = c->w_first[t]; i < c->w_first[t + 1]; i++) {
-            if (!installed(c, i)) continue;
-            uint32_t at = version_of(c, c->w_key.at[i], p);
-            if (!w->is_first[at] && c->by_key.place[at - 1] >= b->lo)
-                hand_on(b, link_node(w, at - 1, e), row);
-        }
-        return;
-    case W_RT: {
-        uint32_t n = w->ended_before[p];
-        if (n) hand_to_chain(b, e, sum_of(w, e, 0), 0, n - 1, row);
-        return;
-    }
-    case W_SETTLED: hand_to_settled(b, e, p, row); return;
-    case W_WR_EARLY:
-    case W_WW_EARLY: hand_early(b, p, e, row); return;
-    default: return; /* W_TEST is handed on at the place itself; the others do not come here */
-    }
-}
-
-/* The links of chains at p: their bits arrive at p, and go on to the link before. */
-static void take_links(back_walk *b, uint32_t p)
-{
-    const words *w = b->w;
-    const checker *c = w->c;
-    txn_id t = c->v->order[p - 1];
-    static const enum word_letter along[] = {W_SO, W_CO};
-    for (uint32_t k = 0; k < 2; k++)
-        for (size_t i = 0; i < w->of_letter[along[k]].n; i++) {
-            const wire *e = &w->wires.at[w->of_letter[along[k]].at[i]];
-            bit_row *link = &b->at[link_node(w, p, e)];
-            uint32_t before = along[k] == W_SO ? c->so_pred[p] : p - 1;
-            if (!any_bit(link)) continue;
-            hand_on(b, place_node(w, p, e->from), link);
-            if (before >= b->lo) hand_on(b, link_node(w, before, e), link);
-            memset(link, 0, sizeof *link);
-        }
-    for (uint32_t i = c->w_first[t]; w->of_letter[W_WW].n && i < c->w_first[t + 1]; i++) {
-        if (!installed(c, i)) continue;
-        uint32_t at = version_of(c, c->w_key.at[i], p);
-        for (size_t k = 0; k < w->of_letter[W_WW].n; k++) {
-            const wire *e = &w->wires.at[w->of_letter[W_WW].at[k]];
-            bit_row *link = &b->at[link_node(w, at, e)];
-            if (!any_bit(link)) continue;
-            hand_on(b, place_node(w, p, e->from), link);
-            if (!w->is_first[at] && c->by_key.place[at - 1] >= b->lo)
-                hand_on(b, link_node(w, at - 1, e), link);
-            memset(link, 0, sizeof *link);
-        }
-    }
-}
-
-/* Tests are steps that stay: until nothing changes. */
-static void take_tests(back_walk *b, uint32_t p)
-{
-    const words *w = b->w;
-    for (bool more = true; more;) {
-        more = false;
-        for (size_t i = 0; i < w->of_letter[W_TEST].n; i++) {
-            const wire *e = &w->wires.at[w->of_letter[W_TEST].at[i]];
-            const bit_row *from = &b->at[place_node(w, p, e->to)];
-            bit_row *to = &b->at[place_node(w, p, e->from)], was = *to;
-            if (!(e->classes & w->class[p])) continue;
-            for (uint32_t k = 0; k < ROW_WORDS; k++) to->word[k] |= from->word[k];
-            more = more || memcmp(&was, to, sizeof was) != 0;
-        }
-    }
-}
-
-/* True if the transaction at p is a version that a reader misses, and leads to that reader. */
-static bool walk_back(back_walk *b, uint32_t p)
-{
-    words *w = b->w;
-    bit_row *row = &b->at[place_node(w, p, 0)];
-    bool found = false;
-    take_links(b, p);
-    take_chains(b, p);
-    take_tests(b, p);
-    for (uint32_t k = 0; k < ROW_WORDS; k++)
-        found = found || row[b->x.in].word[k] & b->missed[p].word[k];
-    for (uint32_t state = 0; state < w->states; state++) {
-        if (!any_bit(&row[state])) continue;
-        for (uint32_t i = w->into_first[state]; i < w->into_first[state + 1]; i++)
-            hand_over_wire(b, p, &w->wires.at[w->into[i]], &row[state]);
-        w->c->steps++;
-    }
-    memset(row, 0, w->states * sizeof *row);
-    memset(&b->missed[p], 0, sizeof *b->missed);
-    guard_tick(w->c->m->guard);
-    return found;
-}
-
-/* Marks the versions that the reader misses; false: there are none. */
-static bool find_missed(const checker *c, missing_reader *r, enum read_class of, uint32_t bit,
-                        bit_row *missed)
-{
-    const installers *x = &c->by_key;
-    r->lowest = UINT32_MAX;
-    for (uint32_t i = c->r_first[r->place]; i < c->r_first[r->place + 1]; i++) {
-        const seen *read = &c->reads.at[i];
-        if (r->read != NO_ID && r->read != i) continue;
-        if (of != ALL_READS &&
-            recheck_predicate(c->h, read->op, read->key) != (of == PREDICATE_READS))
-            continue;
-        uint32_t at = version_of(c, read->key, read->value + 1);
-        for (; at < x->first[read->key + 1] && x->place[at] < r->place; at++) {
-            if (read->value < r->lowest) r->lowest = read->value;
-            if (!missed) break;
-            missed[x->place[at]].word[bit / 64] |= (uint64_t)1 << (bit % 64);
-        }
-    }
-    return r->lowest != UINT32_MAX;
-}
-
-static bool check_some(back_walk *b, missing_reader *readers, uint32_t n, uint32_t *culprit)
-{
-    b->lo = UINT32_MAX;
-    b->hi = 0;
-    b->readers = readers;
-    b->n = n;
-    for (uint32_t i = 0; i < n; i++) {
-        if (readers[i].lowest + 1 < b->lo) b->lo = readers[i].lowest + 1;
-        if (readers[i].place > b->hi) b->hi = readers[i].place;
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        find_missed(b->w->c, &readers[i], b->of, i, b->missed);
-        b->at[place_node(b->w, readers[i].place, b->x.out)].word[i / 64] |= (uint64_t)1 << (i % 64);
-    }
-    bool ok = true;
-    for (uint32_t p = b->hi; p >= b->lo; p--)
-        if (walk_back(b, p) && ok) {
-            ok = false;
-            *culprit = p;
-        }
-    forget_chains(b);
-    return ok;
-}
-
-/* Readers whose parts are of a like length together, so that none is long for the sake of one. */
-static uint32_t *sort_readers(checker *c, const missing_reader *r, uint32_t n)
-{
-    uint64_t *key = mem_array(c->m, uint64_t, (size_t)n + 1);
-    for (uint32_t i = 0; i < n; i++) {
-        uint64_t size = 63u - (uint64_t)__builtin_clzll((uint64_t)(r[i].place - r[i].lowest) | 1);
-        key[i] = size / 2 << 32 | r[i].lowest;
-    }
-    uint32_t *by = sort_by_key(c->m, key, n);
-    mem_put(c->m, key);
-    return by;
-}
-
-/* `each`: every read has a bit of its own, since walks must arrive before it. */
-static bool check_reads(words *w, net x, enum read_class of, bool each)
-{
-    checker *c = w->c;
-    back_walk b = {.w = w, .x = x, .of = of};
-    VEC(missing_reader) all = {0};
-    missing_reader some[MANY];
-    uint32_t culprit = 0;
-    for (uint32_t p = 1; p <= c->n; p++) {
-        uint32_t first = each ? c->r_first[p] : 0, end = each ? c->r_first[p + 1] : 1;
-        for (uint32_t i = first; i < end; i++) {
-            missing_reader r = {p, 0, each ? i : NO_ID};
-            if (find_missed(c, &r, of, 0, NULL)) vec_push(c->m, &all, r);
-        }
-    }
-    if (!all.n) return true;
-    b.at = mem_array0(c->m, bit_row, w->nodes + 1);
-    b.missed = mem_array0(c->m, bit_row, (size_t)c->n + 1);
-    b.sums =
-        mem_array0(c->m, chain_sum,
-                   w->of_letter[W_RT].n + w->chain_numbers[32] * w->of_letter[W_SETTLED].n + 1);
-    uint32_t *by = sort_readers(c, all.at, (uint32_t)all.n);
-    bool ok = true;
-    for (size_t i = 0; ok && i < all.n; i += MANY) {
-        uint32_t n = all.n - i < MANY ? (uint32_t)(all.n - i) : MANY;
-        for (uint32_t k = 0; k < n; k++) some[k] = all.at[by[i + k]];
-        ok = check_some(&b, some, n, &culprit);
-        if (recheck_too_large(c, 0)) return false;
-    }
-    mem_put(c->m, b.at);
-    mem_put(c->m, b.missed);
-    mem_put(c->m, b.sums);
-    if (ok) return true;
-    return recheck_no(c, c->v->order[culprit - 1],
-                      "is missed by a reader that the definition wants to see it");
-}
+/* --- a key of its own ------------------------------------------------------------------------- */
 
 /* Who reads and writes a key overwrites what it read. */
 static bool check_own_keys(words *w, enum read_class of)
@@ -966,7 +566,7 @@ static bool check_own_keys(words *w, enum read_class of)
             bool pred = recheck_predicate(c->h, read->op, read->key);
             if (of != ALL_READS && pred != (of == PREDICATE_READS)) continue;
             if (recheck_install(c, c->v->order[p - 1], read->key) == NO_ID) continue;
-            uint32_t next = version_of(c, read->key, read->value + 1);
+            uint32_t next = words_version(c, read->key, read->value + 1);
             if (c->by_key.place[next] < p)
                 return recheck_no(w->c, c->v->order[p - 1],
                                   "overwrites another version than the one that it read");
@@ -1301,8 +901,8 @@ bool recheck_words(checker *c)
         const demand *d = &r.demands.at[i];
         bool ok = false;
         switch (d->what) {
-        case MISSED_VERSIONS: ok = check_reads(&w, d->x, d->of, false); break;
-        case MISSED_EARLIER: ok = check_reads(&w, d->x, d->of, true); break;
+        case MISSED_VERSIONS: ok = words_reads_kept(&w, d->x, d->of, false); break;
+        case MISSED_EARLIER: ok = words_reads_kept(&w, d->x, d->of, true); break;
         case OWN_KEYS: ok = check_own_keys(&w, d->of); break;
         case CLOSED_WALKS: ok = check_closed(&w, d->x); break;
         case CYCLES: ok = check_cycles(&w, d->x); break;

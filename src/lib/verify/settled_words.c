@@ -198,10 +198,12 @@ static bool in_time(const chain_maker *k, uint32_t q, uint32_t p)
     return k->rank[q] && k->rank[q] <= k->ended_before[p];
 }
 
+#define WAYS_OF_SESSIONS (WAY_SESSION_AND_TIME | WAY_SESSION | WAY_SESSION_LATE)
+
 static void follow_session(chain_maker *k, uint32_t p)
 {
     checker *c = k->c;
-    unsigned all = WAY_SESSION_AND_TIME | WAY_SESSION | WAY_SESSION_LATE;
+    unsigned all = WAYS_OF_SESSIONS;
     for (uint32_t q = c->so_pred[p]; q && k->ways & all; q = c->so_pred[q]) {
         bool ended = k->last_end[q] <= k->ended_before[p];
         bool open =
@@ -270,7 +272,7 @@ void settled_chains_make(settled_chains *out, checker *c, unsigned ways, const u
     bool sessions = c->v->session_order;
     memset(out, 0, sizeof *out);
     for (int i = 0; i < 4; i++) *arrays[i] = mem_array0(c->m, uint32_t, (size_t)c->n + 2);
-    if (sessions) make_sessions(&k);
+    if (sessions && ways & WAYS_OF_SESSIONS) make_sessions(&k);
     uint32_t bits = 0, times = (uint32_t)out->first.n;
     bool own = !sessions || ways & WAY_SESSION_AND_TIME, timed = ways & WAY_TIME;
     for (size_t s = c->h->sessions.n; timed && !own && s > 1 && (s - 1) >> bits;) bits++;
