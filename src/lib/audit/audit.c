@@ -9,6 +9,7 @@
 
 #include "audit/initial_dump.h"
 #include "audit/audit_answer.h"
+#include "audit/aborted_errors.h"
 #include "audit/audit_internal.h"
 #include "audit/audit_schedule.h"
 #include "audit/compressed.h"
@@ -123,6 +124,7 @@ void audit_engine(engine *e, guard *g, mem *work, mem *states, const audit_optio
     e->plans.refused_at = mem_array0(work, uint32_t, l->texts.n + 1);
     engine_find_routines(e);
     e->marks = marks_of_log(work, l);
+    e->keep_states = o->keep_states || aborted_errors_asked(l);
     e->drawn_upto = mem_array0(work, uint32_t, l->txns.n + 1);
 }
 

@@ -101,6 +101,7 @@ static bool is_unique_error(const engine *e)
     const failure *f = &e->fail;
     const log_txn *t = &e->log->txns.at[f->txn];
     if (e->level.mode != MODE_LATEST || f->stmt >= t->n_stmts) return false;
+    if (t->status == LOG_ABORTED) return false; /* of which no state gives it */
     const log_stmt *s = &t->stmts[f->stmt];
     return s->has_error && !memcmp(s->error, "23505", 5);
 }

@@ -16,6 +16,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "audit/aborted_errors.h"
 #include "audit/audit_answer.h"
 #include "audit/chosen_values.h"
 #include "audit/log_doubt.h"
@@ -298,7 +299,7 @@ static void step_on(search *s, uint32_t position, const uint32_t *horizon)
     uint32_t low = position + 1 > e->effort.keep ? position + 1 - e->effort.keep : 0;
     assert(!e->store.searching);
     if (horizon && horizon[position + 1] > low) low = horizon[position + 1];
-    if (low && !e->o->keep_states) vs_forget(&e->store, low);
+    if (low && !e->keep_states) vs_forget(&e->store, low);
 }
 
 static void free_search(search *s, uint32_t end)
@@ -682,6 +683,15 @@ static void look_for_repeats(engine *e, audit_answer *a, finding *f)
     f->r = FOUND_NO;
 }
 
+/* The committed transactions are explained.  Errors of the others may yet be wrong. */
+static void look_at_aborted(engine *e, audit_answer *a, finding *f)
+{
+    bool by_rows;
+    if (f->r != FOUND_YES || a->other_order || aborted_errors_explained(e, &by_rows)) return;
+    a->all_orders = !by_rows;
+    f->r = FOUND_NO;
+}
+
 static const char *why_undecided(const engine *e, const finding *f)
 {
     if (f->why) return f->why;
@@ -713,6 +723,7 @@ void search_decide(engine *e, audit_answer *a)
     guess_other_orders(e, a, &f);
     if (f.r == FOUND_CUT && is_in_no_timed_order(e, a, &f)) a->n_cycle = 0;
     if (f.r != FOUND_REFUSED) look_for_repeats(e, a, &f);
+    look_at_aborted(e, a, &f);
     if (f.r == FOUND_NO && e->unsure) {
         f.r = FOUND_CUT;
         f.why = e->unsure;

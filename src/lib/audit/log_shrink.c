@@ -140,6 +140,8 @@ static bool same_taken_back(const shrinker *s, uint32_t number, const log_txn *p
     for (uint32_t i = 0; i < part->n_stmts; i++, k++) {
         while (!is_same_place(&whole->stmts[k], &part->stmts[i])) k++;
         assert(k < whole->n_stmts);
+        /* a savepoint has no effect of its own that could be taken back */
+        if (text_kind_of(&s->a->log.texts.at[part->stmts[i].text]) >= TEXT_SAVEPOINT) continue;
         uint32_t by = undone ? undone[i] : 0, was_by = was ? was[k] : 0;
         if (!by != !was_by) return false;
         if (by && !is_same_place(&part->stmts[by - 1], &whole->stmts[was_by - 1])) return false;
@@ -400,7 +402,8 @@ static bool try_window(shrinker *s, uint32_t failing, uint32_t k, bool quiet)
     for (uint32_t i = 0; i < s->now.txns.n; i++) {
         log_txn t = s->now.txns.at[i];
         bool near = i <= failing && failing - i <= k;
-        if (t.status == LOG_ABORTED || (!near && !was_conflict(s->want, t.id))) continue;
+        bool lost = t.status == LOG_ABORTED && !is_failing(s, &t);
+        if (lost || (!near && !was_conflict(s->want, t.id))) continue;
         if (quiet) {
             log_stmt *kept = arena_array(&s->kept, log_stmt, t.n_stmts + 1);
             for (uint32_t j = 0; j < t.n_stmts; j++) {

@@ -164,6 +164,8 @@ typedef struct running_txn {
     VEC(rolled_back) regions; /* that the statement is in, the innermost last */
     uint32_t focus;   /* 1 + a statement: only its rows have states of their own, and what comes
                          before it need not agree; 0: none */
+    uint32_t upto;    /* only so many statements, of a transaction that was rolled back; answers
+                         before the last of them are not compared; 0: all */
     bool writes_only; /* what queries answered is not compared; statements that failed, that were
                          taken back, or that changed nothing, do nothing */
     bool unclear;     /* with writes_only: the run ended where other rows may have been written */
@@ -206,6 +208,7 @@ typedef struct engine {
     VEC(const char *) sequences; /* draw.sequence */
     uint32_t *drawn_upto;        /* by transaction: statements from here on are not in it */
     bool picked;                 /* some run had a choice of the planner's in it */
+    bool keep_states;            /* no version of a row is forgotten */
     const char *unsure;          /* why a run that does not agree might yet be right, or NULL */
     bool in_dump;                /* the setup's present statement came from a dump */
     struct symbolic *symbolic;   /* whose choices hooks.choose makes */
@@ -223,6 +226,8 @@ outcome engine_run(engine *e, trial *t, uint32_t position);
 /* The same, statement by statement; `choose` says what each row is read at. */
 void engine_begin(engine *e, trial *t, uint32_t position);
 outcome engine_statement(engine *e, uint32_t stmt, uint32_t (*choose)(void *, table *, uint32_t));
+/* Must it fail with 25P02 in a transaction that has failed?  ROLLBACK and its kin need not. */
+bool engine_fails_in_aborted(const engine *e, const log_stmt *s);
 /* The present choice of the run, or a new one. */
 choice *engine_choice(engine *e, uint32_t low, uint32_t high);
 /* The next choices; false if there are none. */

@@ -12,14 +12,6 @@
 #include <assert.h>
 #include <string.h>
 
-typedef enum text_kind {
-    TEXT_QUERY,
-    TEXT_OTHER,
-    TEXT_SAVEPOINT,
-    TEXT_RELEASE,
-    TEXT_BACK
-} text_kind;
-
 typedef struct text_mark {
     text_kind kind;
     const char *name; /* of a savepoint, as it stands in the text */
@@ -128,6 +120,11 @@ static text_mark mark_text(const log_text *t)
     m.name = word;
     m.n = n;
     return m;
+}
+
+text_kind text_kind_of(const log_text *t)
+{
+    return mark_text(t).kind;
 }
 
 /* Names without quotes are the same in either case. */

@@ -16,6 +16,16 @@ typedef struct txn_marks {
     uint32_t **undone;
 } txn_marks;
 
+typedef enum text_kind {
+    TEXT_QUERY,
+    TEXT_OTHER, /* takes no snapshot */
+    TEXT_SAVEPOINT,
+    TEXT_RELEASE,
+    TEXT_BACK /* ROLLBACK TO */
+} text_kind;
+
+/* By the first words of a statement. */
+text_kind text_kind_of(const log_text *t);
 /* Lives as long as the region. */
 txn_marks marks_of_log(mem *m, const sql_log *l);
 
