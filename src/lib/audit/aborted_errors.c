@@ -45,6 +45,7 @@ static bool is_about_rows(const log_stmt *s)
 
 static bool is_judged(const sql_log *l, const log_txn *t, uint32_t *stmt)
 {
+    assert(t && stmt);
     if (t->status != LOG_ABORTED) return false;
     *stmt = first_error(l, t);
     return *stmt < t->n_stmts && is_about_rows(&t->stmts[*stmt]);
@@ -74,6 +75,7 @@ static void record_answer(engine *e, uint32_t txn, uint32_t stmt)
 /* An error that may have come from the client or the network did not end the transaction. */
 static bool is_of_server(const char *error)
 {
+    assert(strlen(error) == 5);
     return memcmp(error, "08", 2) != 0 && memcmp(error, "HY", 2) != 0 &&
            memcmp(error, "57", 2) != 0;
 }
@@ -82,6 +84,7 @@ static bool is_of_server(const char *error)
 static uint32_t success_after_error(const engine *e, const log_txn *t)
 {
     bool failed = false;
+    assert(t->status == LOG_ABORTED && e->log->dialect == DIALECT_POSTGRES);
     for (uint32_t i = 0; i < t->n_stmts; i++) {
         const log_stmt *s = &t->stmts[i];
         if (s->opaque) break;
@@ -119,6 +122,8 @@ static bool is_explained_by_rows(engine *e, uint32_t txn, uint32_t stmt, uint32_
 {
     trial t = {.txn = txn};
     bool found = true;
+    assert(stmt < e->log->txns.at[txn].n_stmts && e->log->txns.at[txn].status == LOG_ABORTED);
+    assert(!e->store.undo.n && !e->exploring && e->run.mode == MODE_STATEMENT);
     e->effort.cut = false;
     e->run.upto = stmt + 1;
     for (uint32_t tries = 0;; tries++) {
@@ -143,6 +148,7 @@ static bool is_explained_by_rows(engine *e, uint32_t txn, uint32_t stmt, uint32_
         e->fail.stmt = stmt;
         e->fail.why = RUN_MISMATCH;
     }
+    assert(!e->store.undo.n); /* nothing of it stays */
     e->run.upto = 0;
     vec_free(e->mem, &t.choices);
     vec_free(e->mem, &t.reached);
@@ -184,6 +190,7 @@ bool aborted_errors_explained(engine *e, bool *by_rows)
     /* at read committed every row may come from a state of its own */
     if (unknown || e->level.mode == MODE_ROW || e->store.horizon || e->unsure) return true;
     if (!aborted_errors_asked(e->log) || !order_is_fact(e, true)) return true;
+    assert(!e->run.focus && !e->run.upto && !e->hooks.choose);
     *by_rows = true;
     return all_explained_by_rows(e);
 }

@@ -153,6 +153,7 @@ static bool same_taken_back(const shrinker *s, uint32_t number, const log_txn *p
    the log would tell another story. */
 static bool keeps_savepoints(shrinker *s, const sql_log *part)
 {
+    assert(part->txns.n <= s->a->log.txns.n);
     if (!s->rolls_back) return true;
     txn_marks m = marks_of_log(&s->work, part);
     bool same = true;
@@ -209,6 +210,7 @@ static void find_right_error(shrinker *s)
    so is asked when a part is not. */
 static bool keeps_the_rest(shrinker *s, const sql_log *part)
 {
+    assert(s->want && part->txns.n);
     if (s->rest == REST_WRONG) return true;
     bool success = s->rest != REST_ERROR && right_but_for_it(s, part, REST_SUCCESS);
     if (success) return true;

@@ -18,6 +18,7 @@ typedef VEC(audit_change) change_list;
 
 static void put_value(json_writer *w, strbuf *text, type_id t, value v)
 {
+    assert(w && text);
     if (v.null) {
         jw_null(w);
         return;
