@@ -423,7 +423,7 @@ int live_run(live *l, const args *a, const live_options *o, run_counts *c)
     }
     if (done) return interrupted() ? EXIT_UNDECIDED : EXIT_HOLDS;
     complain_of_db(a, error);
-    return EXIT_IO;
+    return l->db.misuse ? EXIT_USAGE : EXIT_IO;
 }
 
 void live_findings(const args *a, const run_counts *c)

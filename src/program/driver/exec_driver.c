@@ -593,6 +593,7 @@ static enum db_answer exec_remove(db_session *s, int64_t key)
     exec_talk *t = data_request(s, op);
     exec_talk_number(t, "key", key);
     enum db_answer a = exec_talk_send(t);
+    if (bury) s->idle = a == DB_OK && is_true(&t->json, "idle");
     if (a != DB_OK || bury) return a;
     uint32_t found = exec_json_member(&t->json, 0, "found");
     if (!found || (t->json.nodes.at[found].kind != EXEC_JSON_TRUE &&

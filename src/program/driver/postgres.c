@@ -609,7 +609,7 @@ static enum db_answer pg_connect(db_session *s)
     enum db_answer a = s->db->enclosed || enter_place(s->db, c) ? DB_OK : DB_LOST;
     if (a != DB_OK) pg_error(s->error, PQerrorMessage(c));
     if (a == DB_OK && commits_locally(s)) a = execute(s, "SET synchronous_commit=local");
-    if (a == DB_OK && s->db->singles) a = set_default_isolation(s);
+    if (a == DB_OK && s->db->singles && pg_alone(s->db)) a = set_default_isolation(s);
     if (a == DB_OK) a = prepare_all(s);
     if (a != DB_OK) pg_disconnect(s);
     return a == DB_REFUSED ? DB_LOST : a;

@@ -11,6 +11,7 @@
  * transaction is serializable.  multi: no WATCH; the writes are atomic and the reads are not.
  *
  * Traps: EXEC that answers nil has done nothing; an array that holds an error has done the rest.
+ * Where a pushed element will stand is not known before EXEC, unless the key is watched.
  * A range is read as all of its keys, since keys that are absent can be watched, too.
  */
 #include <hiredis/hiredis.h>
@@ -402,6 +403,10 @@ static enum db_answer read_list(db_session *s, int64_t key)
     enum db_answer a;
     s->text.n = 0;
     bool watch = watch_key(s, key);
+    if (!watch && last_write(c, key)) {
+        db_fail(s->error, "others may push before EXEC: nobody knows what the list will be");
+        return DB_REFUSED;
+    }
     redisAppendCommand(c->context, "LRANGE %s:%lld 0 -1", s->db->place, (long long)key);
     redisReply *r = read_reply(s, watch, &a);
     if (!r) return a;
