@@ -5,12 +5,17 @@
  * faulty:BUG:URL err in known ways; each workload is run through each of them, in runs that double
  * in length until one is violated.  Runs are independent of each other: a prefix of a recording is
  * no history, since what a session has read may be recorded before what wrote it.
+ *
+ * A run of a SQL workload has found a bug if the audit of its log is violated, or an invariant of
+ * what is left in the end.  An audit needs the order of commits: where the database does not tell
+ * it, one statement runs at a time.
  */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/live.h"
+#include "audit/audit.h"
+#include "cli/live_sql.h"
 
 enum { SESSIONS = 8, FIRST_TXNS = 50, USUAL_TXNS = 800, CHECK_MS = 10000 };
 enum { MOST_WORKLOADS = 32, MOST_BUGS = 16 };
@@ -33,7 +38,9 @@ typedef struct power {
     power_row row[MOST_WORKLOADS];
     size_t rows, bugs;
     uint64_t most;
-    char version[128], isolation[64], level[64];
+    char version[128], isolation[64];
+    char level[64], log_level[64]; /* of histories, and of logs of SQL; "": there were none */
+    bool hung;                     /* a call never returned: the database is not to be closed */
 } power;
 
 /* --- which workloads -------------------------------------------------------------------------- */
@@ -67,8 +74,28 @@ static bool add_workload(power *p, const char *name, size_t n)
             found = true;
             if (!add_row(p, &(test_mix){.workload = known})) return false;
         }
+    for (const sql_workload *w = sql_workloads; !found && w->name; w++)
+        if (strlen(w->name) == n && !strncmp(w->name, name, n)) {
+            found = true;
+            if (!add_row(p, &(test_mix){.workload = w->name})) return false;
+        }
     if (!found) complain_no_name("workload", name, n, live_workload_at, "run --list lists them");
     return found;
+}
+
+/* Can this build decide logs of SQL, at the level that was asked for? */
+static bool can_audit(const power *p, const power_row *r)
+{
+    const char *level = p->a->value[O_LEVEL];
+    if (!audit_available()) {
+        complain("power: this build cannot audit logs of SQL, which %s needs", r->label);
+        return false;
+    }
+    if (level && !audit_level_named(level)) {
+        complain("power: logs of SQL, which %s records, cannot be audited at %s", r->label, level);
+        return false;
+    }
+    return true;
 }
 
 static bool parse_power(power *p)
@@ -77,7 +104,7 @@ static bool parse_power(power *p)
     p->o = (live_options){.sessions = SESSIONS, .seed = 1};
     p->most = USUAL_TXNS;
     if (!args_u64(a, O_SESSIONS, &p->o.sessions) || !args_u64(a, O_SEED, &p->o.seed) ||
-        !args_u64(a, O_TXNS, &p->most))
+        !args_u64(a, O_TXNS, &p->most) || !live_manner(a, &p->o))
         return false;
     if (a->n_files) {
         complain("power: unexpected argument \"%s\"", a->files[0]);
@@ -108,6 +135,8 @@ static bool parse_power(power *p)
         if (!add_workload(p, w, n)) return false;
         w = w[n] ? w + n + 1 : NULL;
     }
+    for (size_t i = 0; i < p->rows; i++)
+        if (sql_workload_named(p->row[i].mix.workload) && !can_audit(p, &p->row[i])) return false;
     return true;
 }
 
@@ -135,6 +164,59 @@ static int decide_run(const power *p, int fd, const char *level, power_cell *c)
     return status;
 }
 
+static ptrdiff_t read_scratch(void *buf, size_t cap, void *payload)
+{
+    return read(*(int *)payload, buf, cap);
+}
+
+/* The same of a log of SQL. */
+static int decide_log(const power *p, int fd, const live_sql *sql, const char *level, power_cell *c)
+{
+    audit *log = NULL;
+    audit_answer r;
+    audit_options o = {.level = level,
+                       .unique_errors = true, /* as live_sql_audit says */
+                       .by_value = sql->by_value,
+                       .seconds = CHECK_MS / 1000,
+                       .interrupt = &interrupt_flag};
+    uint64_t line, column;
+    double seconds;
+    if (p->a->value[O_TIME] && live_seconds(p->a, O_TIME, &seconds)) o.seconds = seconds;
+    int status = EXIT_UNDECIDED;
+    if (lseek(fd, 0, SEEK_SET) < 0 || audit_run(&log, &o, read_scratch, &fd, &r)) {
+        complain("power: %s", log ? audit_error(log, &line, &column) : "the log cannot be read");
+    } else if (r.verdict == AUDIT_VIOLATED) {
+        status = EXIT_VIOLATED;
+        snprintf(c->anomaly, sizeof c->anomaly, "%s", r.semantic ? "wrong-result" : "isolation");
+    } else if (r.verdict == AUDIT_HOLDS) {
+        status = EXIT_HOLDS;
+    }
+    audit_free(log);
+    return status;
+}
+
+/* A run of a SQL workload, as run_once. */
+static int run_sql_once(power *p, live *l, args *quiet, live_options *o, power_cell *c)
+{
+    live_sql sql;
+    run_counts n;
+    if (!db_inner(&l->db)->driver->stamp) o->stepped = true;
+    int status = live_sql_run(quiet, l, o, &n, &sql);
+    p->hung = p->hung || sql.hung;
+    const char *level = p->a->value[O_LEVEL] ? p->a->value[O_LEVEL] : sql.level;
+    if (status == EXIT_VIOLATED) {
+        snprintf(c->anomaly, sizeof c->anomaly, "final-state");
+    } else if (status == EXIT_HOLDS && !level) {
+        complain("power: Ratel knows no level of logs for this setting (--level says what to "
+                 "audit)");
+        return EXIT_USAGE;
+    } else if (status == EXIT_HOLDS) {
+        status = decide_log(p, o->output, &sql, level, c);
+    }
+    if (level) snprintf(p->log_level, sizeof p->log_level, "%s", audit_level_named(level));
+    return p->hung ? EXIT_IO : status;
+}
+
 /* A run of so many transactions; the status is that of the check, or of a run that failed. */
 static int run_once(power *p, live *l, power_row *r, uint64_t txns, power_cell *c)
 {
@@ -152,8 +234,9 @@ static int run_once(power *p, live *l, power_row *r, uint64_t txns, power_cell *
     o.output_name = NULL;
     o.output = live_scratch();
     if (o.output < 0) return EXIT_IO;
-    int status = live_run(l, &quiet, &o, &n);
-    if (status == EXIT_HOLDS) {
+    bool sql = sql_workload_named(o.workload) != NULL;
+    int status = sql ? run_sql_once(p, l, &quiet, &o, c) : live_run(l, &quiet, &o, &n);
+    if (status == EXIT_HOLDS && !sql) {
         const contract *k = p->a->value[O_LEVEL] ? NULL : live_contract(l, &quiet);
         const char *level = k ? live_level(l, &quiet, k, &n) : p->a->value[O_LEVEL];
         snprintf(p->level, sizeof p->level, "%s", level);
@@ -200,7 +283,7 @@ static int try_bug(power *p, size_t bug)
         for (size_t i = 0; i < p->rows && status == EXIT_HOLDS; i++)
             status = fill_cell(p, &l, &p->row[i], bug > 0, &p->row[i].cell[bug]);
     }
-    live_close(&l);
+    if (!p->hung) live_close(&l);
     return status;
 }
 
@@ -277,8 +360,10 @@ static void print_power(FILE *f, const power *p)
 {
     power_choice c;
     choose_rows(p, &c);
-    fprintf(f, "%s, %s, held to %s: transactions until a bug of the client was found\n", p->version,
-            p->isolation, p->level);
+    fprintf(f, "%s, %s, held to %s", p->version, p->isolation, *p->level ? p->level : p->log_level);
+    if (*p->level && *p->log_level && strcmp(p->level, p->log_level) != 0)
+        fprintf(f, " (logs of SQL: %s)", p->log_level);
+    fputs(": transactions until a bug of the client was found\n", f);
     fprintf(f, "%-26s %9s", "workload", "no bug");
     for (size_t k = 0; k < p->bugs; k++) fprintf(f, " %14s", driver_bug_at(k));
     fputc('\n', f);
@@ -304,7 +389,8 @@ static void print_power_json(FILE *f, const power *p)
     jw_member_u64(w, "schema", 1);
     jw_member_text(w, "database", p->version);
     jw_member_text(w, "isolation", p->isolation);
-    jw_member_text(w, "level", p->level);
+    jw_member_text(w, "level", *p->level ? p->level : p->log_level);
+    if (*p->log_level) jw_member_text(w, "log_level", p->log_level);
     jw_member_u64(w, "seed", p->o.seed);
     jw_member_u64(w, "txns", p->most);
     jw_member_array(w, "workloads");

@@ -9,11 +9,13 @@
  * a second one, so that nothing conflicts with what it has read; late-snapshot reads in a second
  * one; replay-commit writes a transaction again when its session has made others.  never-commit
  * rolls back every time and says so.  Outside of a transaction a write is a commit as well; the two
- * bugs that need several operations do not err there.
+ * bugs that need several operations do not err there.  With SQL they do the same with statements: a
+ * statement is a write if its first word is, and what is cached is the answer to a text.
  */
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "driver/adapters.h"
 
 enum bug {
@@ -31,7 +33,14 @@ static const char *const bug_names[BUGS] = {"commit-aborted", "drop-write",  "st
                                             "tamper",         "no-conflict", "late-snapshot",
                                             "replay-commit",  "never-commit"};
 
-enum { EVERY = 16, CACHED = 64, BETWEEN_NS = 1000000, LATER = 3 };
+enum {
+    EVERY = 16,
+    STAGGER = 5,
+    CACHED = 64,
+    CACHED_ANSWERS = 256,
+    BETWEEN_NS = 1000000,
+    LATER = 3
+};
 
 typedef struct faulty_own {
     enum bug bug;
@@ -44,16 +53,27 @@ typedef struct sent_write {
     int64_t key, value;
 } sent_write;
 
+/* The answer to a statement, which nobody invalidates. */
+typedef struct cached_answer {
+    strbuf question; /* as put_statement writes it; empty: nothing is cached here */
+    strbuf text;
+    VEC(db_cell) cells;
+    uint32_t n_rows, n_cols;
+} cached_answer;
+
 typedef struct faulty_conn {
     db_session inner;
     uint32_t occasions;
     bool open; /* within a transaction */
     bool read, wrote;
-    VEC(sent_write) sent;  /* replay-commit: by the transaction that is open */
-    VEC(sent_write) again; /* to be written once more */
-    bool nested;           /* a savepoint is set */
-    size_t saved;          /* how much was sent by then */
-    uint32_t later;        /* after so many transactions */
+    VEC(sent_write) sent;       /* replay-commit: by the transaction that is open */
+    VEC(sent_write) again;      /* to be written once more */
+    bool nested;                /* a savepoint is set */
+    size_t saved;               /* how much was sent by then */
+    uint32_t later;             /* after so many transactions */
+    strbuf sent_sql, again_sql; /* the same of SQL, as put_statement writes it */
+    size_t saved_sql;
+    cached_answer *answers; /* stale-read of SQL: CACHED_ANSWERS of them, or NULL */
     struct {
         bool there, absent;
         int64_t key, value;
@@ -163,11 +183,26 @@ static enum db_answer faulty_connect(db_session *s)
     faulty_own *o = s->db->own;
     faulty_conn *c = s->own = mem_zeroed(s->mem, sizeof *c);
     c->inner.db = &o->inner;
+    c->occasions = s->slot * STAGGER % EVERY; /* so that short runs have mistakes, too */
     c->inner.slot = s->slot;
     c->inner.node = s->node;
     c->inner.mem = s->mem;
     strbuf_init(&c->inner.text, s->mem);
+    strbuf_init(&c->sent_sql, s->mem);
+    strbuf_init(&c->again_sql, s->mem);
     return passed(s, o->inner.driver->connect(&c->inner));
+}
+
+static void free_answers(db_session *s, faulty_conn *c)
+{
+    for (size_t k = 0; c->answers && k < CACHED_ANSWERS; k++) {
+        strbuf_free(&c->answers[k].question);
+        strbuf_free(&c->answers[k].text);
+        vec_free(s->mem, &c->answers[k].cells);
+    }
+    mem_put(s->mem, c->answers);
+    strbuf_free(&c->sent_sql);
+    strbuf_free(&c->again_sql);
 }
 
 static void faulty_disconnect(db_session *s)
@@ -180,8 +215,34 @@ static void faulty_disconnect(db_session *s)
     vec_free(s->mem, &((faulty_conn *)s->own)->sent);
     vec_free(s->mem, &((faulty_conn *)s->own)->again);
     vec_free(i->mem, &i->cells);
+    free_answers(s, s->own);
     mem_put(s->mem, s->own);
     s->own = NULL;
+}
+
+/* A statement with its parameters, all of which end with a NUL: how many there are, the text, each. */
+enum { MOST_PARAMS = 16 };
+static void put_statement(strbuf *to, const char *text, const char *const *params, uint32_t n)
+{
+    strbuf_char(to, (char)n);
+    strbuf_add(to, text, strlen(text) + 1);
+    for (uint32_t k = 0; k < n; k++) strbuf_add(to, params[k], strlen(params[k]) + 1);
+}
+
+static enum db_answer send_again(db_session *i, const driver *d, const strbuf *all)
+{
+    enum db_answer a = DB_OK;
+    for (size_t at = 0; a == DB_OK && at < all->n;) {
+        const char *params[MOST_PARAMS], *text = all->at + at + 1;
+        uint32_t n = (uint32_t)all->at[at];
+        at += 1 + strlen(text) + 1;
+        for (uint32_t k = 0; k < n; k++) {
+            params[k] = all->at + at;
+            at += strlen(params[k]) + 1;
+        }
+        a = d->query(i, text, params, n);
+    }
+    return a;
 }
 
 /* What was committed is written once more, as by a client that did not hear the answer. */
@@ -190,7 +251,7 @@ static void write_again(db_session *s)
     db_session *i;
     faulty_conn *c = s->own;
     const driver *d = inner(s, &i);
-    if (!c->again.n || c->later--) return;
+    if ((!c->again.n && !c->again_sql.n) || c->later--) return;
     enum db_answer a = d->begin(i);
     for (size_t k = 0; a == DB_OK && k < c->again.n; k++) {
         const sent_write *w = &c->again.at[k];
@@ -199,9 +260,10 @@ static void write_again(db_session *s)
             : w->kind == SENT_APPEND ? d->append(i, w->key, w->value)
                                      : d->remove(i, w->key);
     }
+    if (a == DB_OK) a = send_again(i, d, &c->again_sql);
     if (a == DB_OK) a = d->commit(i);
     if (a != DB_OK) d->abort(i);
-    c->again.n = 0;
+    c->again.n = c->again_sql.n = 0;
 }
 
 static enum db_answer faulty_begin(db_session *s)
@@ -212,7 +274,7 @@ static enum db_answer faulty_begin(db_session *s)
     i->isolation = s->isolation;
     write_again(s);
     c->read = c->wrote = c->nested = false;
-    c->sent.n = 0;
+    c->sent.n = c->sent_sql.n = 0;
     enum db_answer a = d->begin(i);
     c->open = a == DB_OK;
     return passed(s, a);
@@ -454,6 +516,7 @@ static enum db_answer faulty_commit(db_session *s)
     if (errs) c->later = LATER;
     for (size_t k = 0; errs && a == DB_OK && k < c->sent.n; k++)
         vec_push(s->mem, &c->again, c->sent.at[k]);
+    if (errs && a == DB_OK) strbuf_add(&c->again_sql, c->sent_sql.at, c->sent_sql.n);
     return passed(s, a);
 }
 
@@ -492,24 +555,83 @@ static void tamper_with(db_session *s)
         *last = (char)('0' + (*last - '0' + 1) % 10);
 }
 
+static bool begins_with(const char *text, const char *word)
+{
+    return !strncmp(text, word, strlen(word));
+}
+
+/* What a statement does to a savepoint: the workloads have one at a time. */
+static void follow_savepoint(faulty_conn *c, const char *text)
+{
+    bool undo = begins_with(text, "ROLLBACK TO");
+    if (undo) c->sent_sql.n = c->saved_sql;
+    if (undo || begins_with(text, "RELEASE")) c->nested = false;
+    if (!begins_with(text, "SAVEPOINT")) return;
+    c->nested = true;
+    c->saved_sql = c->sent_sql.n;
+}
+
+/* The answer that this text got first, now and then; a text that is new is kept with its answer. */
+static void answer_from_cache(db_session *s, const char *text, const char *const *params,
+                              uint32_t n)
+{
+    faulty_conn *c = s->own;
+    strbuf question;
+    if (!c->answers) {
+        c->answers = mem_array0(s->mem, cached_answer, CACHED_ANSWERS);
+        for (size_t k = 0; k < CACHED_ANSWERS; k++) {
+            strbuf_init(&c->answers[k].question, s->mem);
+            strbuf_init(&c->answers[k].text, s->mem);
+        }
+    }
+    strbuf_init(&question, s->mem);
+    put_statement(&question, text, params, n);
+    cached_answer *k = &c->answers[hash_bytes(question.at, question.n, 0) % CACHED_ANSWERS];
+    if (!k->question.n) {
+        strbuf_add(&k->question, question.at, question.n);
+        strbuf_add(&k->text, s->text.at, s->text.n);
+        for (size_t x = 0; x < s->cells.n; x++) vec_push(s->mem, &k->cells, s->cells.at[x]);
+        k->n_rows = s->n_rows;
+        k->n_cols = s->n_cols;
+    } else if (k->question.n == question.n && !memcmp(k->question.at, question.at, question.n) &&
+               now(s)) {
+        s->text.n = s->cells.n = 0;
+        strbuf_add(&s->text, k->text.at, k->text.n);
+        for (size_t x = 0; x < k->cells.n; x++) vec_push(s->mem, &s->cells, k->cells.at[x]);
+        s->n_rows = k->n_rows;
+        s->n_cols = k->n_cols;
+    }
+    strbuf_free(&question);
+}
+
 static enum db_answer faulty_query(db_session *s, const char *text, const char *const *params,
                                    uint32_t n)
 {
     db_session *i;
+    faulty_conn *c = s->own;
     const driver *d = inner(s, &i);
     bool writes =
-        !strncmp(text, "UPDATE", 6) || !strncmp(text, "INSERT", 6) || !strncmp(text, "DELETE", 6);
-    ((faulty_conn *)s->own)->wrote |= writes;
+        begins_with(text, "UPDATE") || begins_with(text, "INSERT") || begins_with(text, "DELETE");
+    bool reads = begins_with(text, "SELECT");
+    *s->state = 0;
+    if (reads || writes) {
+        enum db_answer over = before_call(s, writes);
+        if (over != DB_OK) return over;
+    }
     if (bug_of(s) == DROP_WRITE && writes && !strstr(text, "RETURNING") && now(s)) {
         s->n_rows = s->n_cols = 0;
         s->has_rows = false;
         s->affected = 1;
-        *s->state = 0;
         return DB_OK;
     }
     enum db_answer a = passed(s, d->query(i, text, params, n));
     take_answer(s, i);
-    if (a == DB_OK && bug_of(s) == TAMPER && !writes) tamper_with(s);
+    if (a != DB_OK) return a;
+    follow_savepoint(c, text);
+    if (bug_of(s) == TAMPER && !writes) tamper_with(s);
+    if (bug_of(s) == STALE_READ && reads && s->has_rows) answer_from_cache(s, text, params, n);
+    if (bug_of(s) == REPLAY_COMMIT && writes && c->open && n <= MOST_PARAMS)
+        put_statement(&c->sent_sql, text, params, n);
     return a;
 }
 
