@@ -220,7 +220,7 @@ static void faulty_disconnect(db_session *s)
     s->own = NULL;
 }
 
-/* A statement with its parameters, all of which end with a NUL: how many there are, the text, each. */
+/* How many parameters, the text, and each of the parameters; texts end with a NUL. */
 enum { MOST_PARAMS = 16 };
 static void put_statement(strbuf *to, const char *text, const char *const *params, uint32_t n)
 {
