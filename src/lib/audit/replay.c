@@ -623,6 +623,9 @@ static outcome compared(attempt *a, sql_result *r)
     if (e->level.mode == MODE_ROW && a->p->n_writes)
         e->unsure = "a WITH that writes reads a row as last committed, and the query beside it "
                     "may read an older version of the same row";
+    if (e->x.key_shared && e->level.rule == WRITE_RECHECK)
+        e->unsure = "FOR KEY SHARE reads a row as last committed if whoever changed it had "
+                    "committed by then, and as the snapshot shows it otherwise";
     if (e->x.twins && a->p->joins)
         e->unsure =
             "a join differs while the snapshot shows two rows of one key, which PostgreSQL's "
@@ -748,6 +751,7 @@ static outcome run_statement(attempt *a)
     memcpy(&outer, g, sizeof outer);
     e->x.regs.target = NULL;
     a->any_key = e->x.any_key;
+    e->x.key_shared = false;
     if (guard_armed(g)) {
         int code = g->code;
         guard_restore(g, &outer);

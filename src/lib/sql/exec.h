@@ -137,6 +137,7 @@ typedef struct sql_exec {
     bool bound;          /* a value that the database chose was observed for the first time */
     bool any_version;    /* which version of a row is seen does not matter, if one is */
     uint32_t write_born; /* the newest state that made a row which an UPDATE or DELETE found */
+    bool key_shared;     /* FOR KEY SHARE read a version that is not the newest */
     bool twins;          /* the snapshot shows two rows of one key */
     uint32_t session;
     bool lost_prepares; /* a transaction that is not run prepared or deallocated something */

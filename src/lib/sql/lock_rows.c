@@ -75,7 +75,10 @@ bool exec_lock_tuple(sql_exec *x, const query *q, frame *up, const value ***tupl
         const row_version *then = vs_at(l->t, r, x->state, x->regs.cid);
         vec_push(x->s->mem, &x->locked, ((written_row){l->t, r}));
         if (now == then || !now || x->rule == WRITE_FREE) continue;
-        if (l->keys_only && keys_stayed(l->t, now, then)) continue;
+        if (l->keys_only && keys_stayed(l->t, now, then)) {
+            x->key_shared = true;
+            continue;
+        }
         if (x->rule == WRITE_CONFLICT) {
             *conflict = now->commit;
             continue;
