@@ -695,10 +695,18 @@ static void look_at_aborted(engine *e, audit_answer *a, finding *f)
     f->r = FOUND_NO;
 }
 
+/* Catalogs are not read at a transaction's snapshot: a transaction that comes before another one by
+   the rows that it read may see the tables and columns that the other one made. */
+static bool sees_new_schema(const engine *e)
+{
+    bool serial = e->level.mode == MODE_LATEST && e->log->dialect == DIALECT_POSTGRES;
+    return serial && e->plans.changes_schema && e->log->sessions.n > 1 && !e->fail.semantic;
+}
+
 static const char *why_undecided(const engine *e, const finding *f)
 {
-    if (f->why) return f->why;
     if (f->timed_why) return f->timed_why;
+    if (f->why) return f->why;
     return e->effort.runs >= e->effort.max_runs
                ? "the search was given up; the transaction named is the first that was "
                  "not explained"
@@ -727,8 +735,13 @@ void search_decide(engine *e, audit_answer *a)
     if (f.r == FOUND_CUT && is_in_no_timed_order(e, a, &f)) a->n_cycle = 0;
     if (f.r != FOUND_REFUSED) look_for_repeats(e, a, &f);
     look_at_aborted(e, a, &f);
+    if (f.r == FOUND_NO && !e->unsure && sees_new_schema(e))
+        e->unsure = "not explained by a serial order, but PostgreSQL's manual documents that "
+                    "transactions see new tables and columns of others at once, whatever their "
+                    "isolation, and that may explain it";
     if (f.r == FOUND_NO && e->unsure) {
         f.r = FOUND_CUT;
+        f.timed_why = NULL;
         f.why = e->unsure;
         a->all_orders = false;
         a->n_cycle = 0;
@@ -737,6 +750,7 @@ void search_decide(engine *e, audit_answer *a)
     if (f.r == FOUND_NO && !doubt) doubt = log_foreign(e->log);
     if (doubt) {
         f.r = FOUND_CUT;
+        f.timed_why = NULL;
         f.why = doubt;
         a->all_orders = false;
         a->n_cycle = 0;
