@@ -405,6 +405,7 @@ complete -c ratel -n '__fish_seen_subcommand_from trace' -l compress -x -a '' -d
 complete -c ratel -n '__fish_seen_subcommand_from trace' -l max-result -x -a '' -d 'hash the rows of a statement that are longer than this; default: 1M'
 complete -c ratel -n '__fish_seen_subcommand_from trace' -l max-statement -x -a '' -d 'mark statements that are longer than this as not logged; default: 16M'
 complete -c ratel -n '__fish_seen_subcommand_from trace' -l max-connections -x -a '' -d 'connections at the same time; default: 1000'
+complete -c ratel -n '__fish_seen_subcommand_from trace' -l startup-time -x -a '' -d 'refuse clients whose first message takes longer; default: 60, 0 waits for ever'
 complete -c ratel -n '__fish_seen_subcommand_from trace' -l mask -x -a '' -d 'write no values of statements that mention these tables or columns'
 complete -c ratel -n '__fish_seen_subcommand_from trace' -l mask-pattern -x -a '' -d 'write *** for what matches this extended regular expression'
 complete -c ratel -n '__fish_seen_subcommand_from trace' -l output -s o -r -F -d 'write to FILE instead of standard output'

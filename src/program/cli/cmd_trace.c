@@ -76,7 +76,7 @@ static bool parse_masks(const args *a, mask *m)
 static bool parse_proxy(tracing *t, uint64_t *limit, uint64_t *rotate)
 {
     args *a = t->a;
-    uint64_t result = 1 << 20, statement = 16 << 20, connections = 1000;
+    uint64_t result = 1 << 20, statement = 16 << 20, connections = 1000, startup = 60;
     *limit = DEFAULT_SIZE;
     *rotate = 0;
     if (!a->value[O_LISTEN] || !a->value[O_UPSTREAM] || !a->value[O_OUTPUT] || a->n_files != 1) {
@@ -108,8 +108,13 @@ static bool parse_proxy(tracing *t, uint64_t *limit, uint64_t *rotate)
         !parse_size(a, O_ROTATE, 1 << 16, UINT64_MAX / 2, rotate) ||
         !parse_size(a, O_MAX_RESULT, 0, 1 << 30, &result) ||
         !parse_size(a, O_MAX_STATEMENT, 1 << 10, 1 << 30, &statement) ||
-        !args_u64(a, O_MAX_CONNECTIONS, &connections) || !parse_masks(a, &t->masks))
+        !args_u64(a, O_MAX_CONNECTIONS, &connections) || !args_u64(a, O_STARTUP_TIME, &startup) ||
+        !parse_masks(a, &t->masks))
         return false;
+    if (startup > 86400) {
+        complain("--startup-time: %s is not between 0 and 86400", a->value[O_STARTUP_TIME]);
+        return false;
+    }
     if (!connections || connections > 100000) {
         complain("--max-connections: %s is not between 1 and 100000", a->value[O_MAX_CONNECTIONS]);
         return false;
@@ -122,6 +127,7 @@ static bool parse_proxy(tracing *t, uint64_t *limit, uint64_t *rotate)
                               .result = result,
                               .session = 4 * (statement > result ? statement : result) + (1 << 20)};
     t->o.connections = (uint32_t)connections;
+    t->o.startup = (uint32_t)startup;
     return true;
 }
 

@@ -66,6 +66,8 @@ typedef struct relay { /* a client and its connection to the server */
     bool greeted;        /* MySQL: the server's first packet was forwarded */
     bool connecting, dead;
     bool begun;          /* the startup message was seen */
+    bool awaited;        /* its first message has not come: PostgreSQL's client, MySQL's server */
+    uint64_t since;      /* when the client was accepted */
     bool offered;        /* MySQL: the client may ask for TLS, its first packet is not whole */
     bool unbinds;        /* PostgreSQL: the server's first words are watched for channel binding */
     strbuf start, words; /* the client's first bytes (MySQL: the server's), the server's */
@@ -87,9 +89,10 @@ typedef struct proxy {
     relay *links, *dead;
     uint32_t n_links, numbers;
     uint32_t n_shaking; /* sides that are not OPEN */
+    uint32_t n_awaited; /* links whose first message has not come */
     uint32_t told_failures;
     uint64_t now, checked;
-    bool told_tls, told_log, told_binding, told_files, stopping;
+    bool told_tls, told_log, told_binding, told_files, told_silent, stopping;
     char chunk[CHUNK];
 } proxy;
 
@@ -291,10 +294,18 @@ static void end_sessions(proxy *p, relay *l)
     l->mine = NULL;
 }
 
+/* The first message has come, or will not come any more. */
+static void await_no_more(proxy *p, relay *l)
+{
+    p->n_awaited -= l->awaited;
+    l->awaited = false;
+}
+
 static void close_link(proxy *p, relay *l)
 {
     if (l->dead) return;
     l->dead = true;
+    await_no_more(p, l);
     close_end(p, &l->end[CLIENT]);
     close_end(p, &l->end[SERVER]);
     end_sessions(p, l);
@@ -496,13 +507,33 @@ static void go_on_shaking(proxy *p, relay *l, endpoint *e)
     }
 }
 
-/* Those that began a handshake and fell silent. */
-static void end_slow_handshakes(proxy *p)
+/* Those that connected and said nothing, or not all of their first message: without a limit a few
+   of them would take up --max-connections for ever.  Once they have begun, it is for the server to
+   end those that do not log in. */
+static void end_silent(proxy *p, relay *l)
 {
-    if (!p->n_shaking || p->now - p->checked < FLUSH_MS * 1000000ull) return;
+    char text[160];
+    if (!l->awaited || !p->o->startup || p->now - l->since < p->o->startup * 1000000000ull) return;
+    snprintf(text, sizeof text, "the %s did not begin within %u seconds (--startup-time)",
+             p->o->mysql ? "server" : "client", (unsigned)p->o->startup);
+    refuse_client(p, l, text);
+    if (p->told_silent) return;
+    p->told_silent = true;
+    snprintf(text, sizeof text,
+             "a %s did not begin within %u seconds (--startup-time): the client was refused; "
+             "others will only be counted",
+             p->o->mysql ? "server" : "client", (unsigned)p->o->startup);
+    p->o->say(p->o->ud, text);
+}
+
+/* Those that began a handshake, or a connection, and fell silent. */
+static void end_slow_beginnings(proxy *p)
+{
+    if ((!p->n_shaking && !p->n_awaited) || p->now - p->checked < FLUSH_MS * 1000000ull) return;
     p->checked = p->now;
     for (relay *l = p->links, *next; l; l = next) {
         next = l->next;
+        end_silent(p, l);
         for (side i = CLIENT; i < SIDES && !l->dead; i++)
             if (l->end[i].phase != TLS_OPEN && p->now > l->end[i].until)
                 fail_tls(p, l, &l->end[i], "the handshake took longer than 15 seconds");
@@ -581,6 +612,9 @@ static void accept_clients(proxy *p)
         if (l->next) l->next->prev = l;
         p->links = l;
         p->n_links++;
+        l->since = p->now;
+        l->awaited = true;
+        p->n_awaited++;
         if (p->o->mysql) begin_mysql(p, l);
         if (!l->dead) watch_link(p, l);
     }
@@ -654,6 +688,7 @@ static bool start_bytes(proxy *p, relay *l, const char *at, size_t n, size_t *ta
     strbuf_add(&l->start, at + *taken, more);
     *taken += more;
     l->begun = l->start.n == length;
+    if (l->begun) await_no_more(p, l);
     if (l->begun && code == CODE_CANCEL) p->counts->cancels++;
     if (l->begun && code >> 16 == 3) begin_session(p, l);
     return true;
@@ -794,6 +829,7 @@ static bool forward_greeting(proxy *p, relay *l, size_t n)
     if (length > STARTUP_MOST || s->n > CHUNK) return false;
     if (s->n < 4 || s->n < length) return true;
     l->greeted = true;
+    await_no_more(p, l);
     bool keys = p->o->tls && p->o->tls->client && p->o->tls->server;
     bool whole = my_greeting(s->at, length, keys, &l->offered);
     if (whole && !keys && !p->told_tls) {
@@ -981,7 +1017,7 @@ static bool serve(proxy *p)
         int n = epoll_wait(p->poll, events, EVENTS, FLUSH_MS);
         p->now = clock_now();
         for (int i = 0; i < n; i++) one_event(p, &events[i]);
-        end_slow_handshakes(p);
+        end_slow_beginnings(p);
         free_dead(p);
         if (p->now - p->log->flushed > FLUSH_MS * 1000000ull) trace_log_flush(p->log, p->now);
         if (!log_is_well(p) && p->o->fail_closed) return false;

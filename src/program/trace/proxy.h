@@ -22,6 +22,7 @@ typedef struct proxy_options {
     bool mysql;              /* the server is MariaDB or MySQL; a host with / is a socket */
     bool fail_closed;        /* what cannot be logged is not forwarded either */
     uint32_t connections;    /* at most */
+    uint32_t startup;        /* seconds that the first message of a connection may take; 0: any */
     pg_limits limits;
     const mask *masks;
     tls_ends *tls; /* NULL: no encryption at either end */
