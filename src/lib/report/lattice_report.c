@@ -154,8 +154,10 @@ static void add_table(strbuf *b, const lattice_table *l)
     strbuf_printf(
         b,
         "does the row imply the column?  yes: proved for every size;  (yes): no history up to\n"
-        "%u transactions, %u keys, %u values;  a number: transactions of a smallest history\n\n",
-        (unsigned)l->scope->txns, (unsigned)l->scope->keys, (unsigned)l->scope->values);
+        "%u transactions, %u keys, %u values;  a number: transactions of a %shistory%s\n\n",
+        (unsigned)l->scope->txns, (unsigned)l->scope->keys, (unsigned)l->scope->values,
+        l->program_order ? "" : "smallest ",
+        l->program_order ? "\n(perhaps not a smallest one where a level has program order)" : "");
     strbuf_printf(b, "%*s", (int)width, "");
     for (size_t j = 0; j < n; j++) strbuf_printf(b, " %6.6s", l->levels.at[j]);
     strbuf_char(b, '\n');

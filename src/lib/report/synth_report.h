@@ -67,6 +67,7 @@ typedef struct lattice_table {
     const int *cell;       /* enum lattice_cell, [i * n + j]: does i imply j? */
     char *const *evidence; /* of CELL_SEPARATED: the history as text, or as JSON elements */
     const uint32_t *size;  /* of CELL_SEPARATED: its transactions */
+    bool program_order;    /* some level has it: a history need not be a smallest one */
 } lattice_table;
 bool lattice_implies(const lattice_table *l, size_t i, size_t j);
 void report_lattice_text(strbuf *b, const lattice_table *l);

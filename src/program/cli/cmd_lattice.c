@@ -8,7 +8,8 @@
  * The histories of synth have no order of operations.  A level with program order (po) is searched
  * as the same level without, which is stronger: commit(P) for commit(P ; po).  What tells that one
  * apart from another level is then put into an order of operations, and counts if the library
- * says so of the level itself.
+ * says so of the level itself.  Where that settles nothing, another level is searched, in which the
+ * last step must be session order, which arrives before every operation.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,12 +25,16 @@ typedef struct lattice {
     int *cell;       /* [i * n + j]: does i imply j */
     char **evidence; /* of CELL_SEPARATED: the history, as text or JSON */
     uint32_t *size;
-    int *plain; /* the level without po, or the level */
+    int *plain;   /* the level without po, or the level */
+    int *guessed; /* a level like it that may be told apart more easily; or the level */
 } lattice;
 
 static lattice_table table_of(const lattice *l)
 {
-    return (lattice_table){{l->levels->name, l->n}, &l->scope, l->cell, l->evidence, l->size};
+    bool program_order = false;
+    for (size_t i = 0; i < l->n; i++) program_order |= l->plain[i] != l->levels->at[i];
+    return (lattice_table){
+        {l->levels->name, l->n}, &l->scope, l->cell, l->evidence, l->size, program_order};
 }
 
 static bool implies(const lattice *l, size_t i, size_t j)
@@ -93,12 +98,15 @@ static bool follows(lattice *l, size_t i, size_t j)
 
 /* --- program order ---------------------------------------------------------------------------- */
 
-/* The level with every `; po` and `; po?` left out; itself, if it has none. */
-static int without_po(synth *s, int level)
+/* The level with every `; po` and `; po?` left out, or else with `; so` in their place and with
+   commit(so), which most such levels imply; itself, if it has none. */
+static int without_po(synth *s, int level, bool guess)
 {
+    static const char own[] = " commit(so);", step[] = "; so";
     const char *text = synth_level_text(s, level);
     size_t n = strlen(text), kept = 0;
-    char *copy = malloc(n + 1);
+    char *copy = malloc(2 * n + sizeof own);
+    bool open = false;
     if (!copy || !synth_level_has_steps(s, level)) {
         free(copy);
         return level;
@@ -108,10 +116,15 @@ static int without_po(synth *s, int level)
         bool po = k && !strncmp(text + i + k, "po", 2);
         size_t end = i + k + 2;
         if (po && text[end] == '?') end++;
-        if (po && text[end + strspn(text + end, " \t\n")] == ')')
+        if (po && text[end + strspn(text + end, " \t\n")] == ')') {
             i = end;
-        else
-            copy[kept++] = text[i++];
+            if (guess) memcpy(copy + kept, step, sizeof step - 1), kept += sizeof step - 1;
+            continue;
+        }
+        copy[kept++] = text[i++];
+        if (!guess || open || text[i - 1] != '{') continue;
+        open = true;
+        memcpy(copy + kept, own, sizeof own - 1), kept += sizeof own - 1;
     }
     copy[kept] = 0;
     int plain = synth_level_read(s, "the level without po", synth_level_name(s, level), copy, kept);
@@ -179,6 +192,48 @@ static int cell_of_none(const lattice *l, size_t i, size_t j, bool proved)
                                                                               : CELL_UNDECIDED;
 }
 
+static int search_levels(const lattice *l, const int *allow, const int *forbid, synth_answer *r)
+{
+    synth_problem p = l->scope;
+    p.allow = allow;
+    p.forbid = forbid;
+    p.n_allow = p.n_forbid = 1;
+    int code = synth_search(l->s, &p, r);
+    if (!code) return EXIT_HOLDS;
+    complain("synth: %s", synth_error(l->s, NULL, NULL));
+    return exit_of(code);
+}
+
+static int search_pair(lattice *l, size_t i, size_t j)
+{
+    synth_answer r;
+    int status = search_levels(l, &l->plain[i], &l->plain[j], &r);
+    if (status) return status;
+    l->cell[i * l->n + j] = r.result == SYNTH_HISTORY ? CELL_SEPARATED
+                            : r.result == SYNTH_UNDECIDED
+                                ? CELL_UNDECIDED
+                                : cell_of_none(l, i, j, r.result == SYNTH_PROVED);
+    if (r.result != SYNTH_HISTORY) return EXIT_HOLDS;
+    bool ordered = l->plain[j] != l->levels->at[j];
+    return ordered ? try_orders(l, i, j, &r) : separated(l, i, j, &r);
+}
+
+/* The levels without po settled nothing: other candidates, of which the library says the last
+   word. */
+static int guess_pair(lattice *l, size_t i, size_t j)
+{
+    synth_answer r;
+    bool first = l->guessed[i] != l->levels->at[i], second = l->guessed[j] != l->levels->at[j];
+    int status = EXIT_HOLDS, *cell = &l->cell[i * l->n + j];
+    for (int k = 0; k < 2 && !status && *cell == CELL_UNDECIDED; k++) {
+        if (k ? !second : !first) continue;
+        status = search_levels(l, k ? &l->plain[i] : &l->guessed[i],
+                               k ? &l->guessed[j] : &l->plain[j], &r);
+        if (!status && r.result == SYNTH_HISTORY) status = try_orders(l, i, j, &r);
+    }
+    return status;
+}
+
 static int fill(lattice *l)
 {
     size_t n = l->n;
@@ -193,24 +248,12 @@ static int fill(lattice *l)
         for (size_t j = 0; j < n; j++) {
             size_t c = i * n + j;
             if (i == j || l->cell[c] != CELL_UNKNOWN || follows(l, i, j)) continue;
-            synth_answer r;
-            synth_problem p = l->scope;
-            p.allow = &l->plain[i];
-            p.forbid = &l->plain[j];
-            p.n_allow = p.n_forbid = 1;
             time_left(l->a, l->s, start);
-            int code = synth_search(l->s, &p, &r);
-            if (code) {
-                complain("synth: %s", synth_error(l->s, NULL, NULL));
-                return exit_of(code);
+            int status = search_pair(l, i, j);
+            if (!status && l->cell[c] == CELL_UNDECIDED) {
+                time_left(l->a, l->s, start);
+                status = guess_pair(l, i, j);
             }
-            l->cell[c] = r.result == SYNTH_HISTORY ? CELL_SEPARATED
-                         : r.result == SYNTH_UNDECIDED
-                             ? CELL_UNDECIDED
-                             : cell_of_none(l, i, j, r.result == SYNTH_PROVED);
-            if (r.result != SYNTH_HISTORY) continue;
-            bool ordered = l->plain[j] != l->levels->at[j];
-            int status = ordered ? try_orders(l, i, j, &r) : separated(l, i, j, &r);
             if (status) return status;
         }
     return EXIT_HOLDS;
@@ -240,8 +283,12 @@ int print_lattice(const args *a, synth *s, const level_list *levels, const synth
     l.size = calloc(n * n, sizeof *l.size);
     int status = EXIT_UNDECIDED;
     l.plain = calloc(n, sizeof *l.plain);
-    for (size_t i = 0; l.plain && i < n; i++) l.plain[i] = without_po(s, levels->at[i]);
-    if (!l.cell || !l.evidence || !l.size || !l.plain)
+    l.guessed = calloc(n, sizeof *l.guessed);
+    for (size_t i = 0; l.plain && l.guessed && i < n; i++) {
+        l.plain[i] = without_po(s, levels->at[i], false);
+        l.guessed[i] = without_po(s, levels->at[i], true);
+    }
+    if (!l.cell || !l.evidence || !l.size || !l.plain || !l.guessed)
         complain("out of memory");
     else
         status = fill(&l);
@@ -255,5 +302,6 @@ int print_lattice(const args *a, synth *s, const level_list *levels, const synth
     free(l.evidence);
     free(l.size);
     free(l.plain);
+    free(l.guessed);
     return status;
 }
