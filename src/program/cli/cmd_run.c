@@ -120,10 +120,6 @@ static int check_run(const args *a, live *l, const run_counts *n, int fd)
 static int run_sql(args *a, live *l, const live_options *o, live_sql *sql)
 {
     run_counts c;
-    if (o->faults.n) {
-        complain("run: --faults does not apply to SQL workloads");
-        return EXIT_USAGE;
-    }
     int status = live_sql_run(a, l, o, &c, sql);
     if (status == EXIT_USAGE || status == EXIT_IO) return status;
     summary(a, l, o, &c);

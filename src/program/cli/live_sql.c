@@ -97,6 +97,10 @@ int live_sql_run(args *a, live *l, const live_options *o, run_counts *c, live_sq
                  .stepped = o->stepped,
                  .count_calls = o->count_calls};
     if (!sql_given(o, &r.z)) return EXIT_USAGE;
+    if (o->faults.n) {
+        complain("%s: --faults does not apply to SQL workloads", by);
+        return EXIT_USAGE;
+    }
     if (l->db.parts) {
         complain("%s: SQL workloads run at one isolation level", by);
         return EXIT_USAGE;
