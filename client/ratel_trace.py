@@ -314,11 +314,35 @@ def _ask_isolation(connection, dialect):
     return None
 
 
+def _ask_value(connection, question):
+    """One value that the program did not ask for."""
+    cursor = connection.cursor()
+    try:
+        cursor.execute(question)
+        row = cursor.fetchone()
+    finally:
+        cursor.close()
+    return next(iter(row.values() if isinstance(row, dict) else row))
+
+
+def _check_stamps(connection, dialect):
+    """Commit timestamps need a server that keeps them; the error is the program's, before it has begun anything."""
+    version = getattr(connection, 'server_version', None) or getattr(getattr(connection, 'info', None), 'server_version', 0)
+    if dialect != 'postgres' or version < 130000:
+        raise ValueError('commit_ts needs PostgreSQL 13 or later')
+    kept = _ask_value(connection, 'SHOW track_commit_timestamp')
+    if getattr(connection, 'autocommit', None) is not True:
+        connection.rollback()
+    if kept != 'on':
+        raise ValueError('commit_ts needs track_commit_timestamp = on in the server')
+
+
 class Connection:
     """A DB-API connection that records."""
 
-    def __init__(self, connection, trace, name, paramstyle, dialect, isolation=None):
+    def __init__(self, connection, trace, name, paramstyle, dialect, isolation=None, commit_ts=False):
         self._connection, self._style, self._dialect = connection, paramstyle, dialect
+        self._stamps = commit_ts
         self._session = Session(trace, name)
         self._open = self._failed = False
         self._usual = self._first = isolation   # of transactions that name none
@@ -463,11 +487,35 @@ class Connection:
         self._session.input({'sql': what, 'opaque': f'{what} is not recorded'})
         self._session.output({}, outcome=DONE)
 
+    def _number(self):
+        """The server's number of the open transaction, '' if it has written nothing; None: not known."""
+        if not self._stamps or self._status() != 2:
+            return None
+        number = _ask_value(self._connection, 'SELECT (pg_current_xact_id_if_assigned()::text::bigint & 4294967295)::text') or ''
+        if number:
+            self._session.txn_hint('id', number)
+        return number
+
+    def _stamp(self, number):
+        """When the transaction committed, that has just done so; the question is a transaction of its own."""
+        if not self._stamps or number == '':
+            return
+        moment = None
+        try:
+            if number:
+                moment = _ask_value(self._connection, f"SELECT (extract(epoch FROM pg_xact_commit_timestamp('{number}'::xid)) * 1000000)::bigint")
+        except Exception:   # pylint: disable=broad-except
+            pass
+        if number and getattr(self._connection, 'autocommit', False) is not True:
+            self._connection.rollback()
+        self._session.txn_hint('commit_ts', moment)
+
     def _end(self, how):
         session = self._session
         if not self._open:
             return getattr(self._connection, how)()
         refused = how == 'commit' and (self._status() == 3 if self._status() is not None else False)
+        number = self._number() if how == 'commit' else ''
         getattr(session, how)()
         self._open = False
         try:
@@ -476,6 +524,8 @@ class Connection:
             state = _state(e)
             session.ended(UNKNOWN if self._lost() or state in (None, '40003') or state[:2] in ('08', '57') else FAILED)
             raise
+        if not refused:
+            self._stamp(number)
         session.ended(FAILED if refused else DONE)
         return got
 
@@ -496,6 +546,7 @@ class Connection:
             self._open = True
             return got
         commits = first in ('COMMIT', 'END')
+        number = self._number() if commits and self._open else ''
         if self._open:
             (session.commit if commits else session.rollback)()
         refused = commits and self._status() == 3
@@ -507,6 +558,8 @@ class Connection:
             if was:
                 session.ended(UNKNOWN if self._lost() or state in (None, '40003') else FAILED)
             raise
+        if was and not refused:
+            self._stamp(number)
         if was:
             session.ended(FAILED if refused else DONE)
         return got
@@ -554,6 +607,8 @@ class Connection:
         session.output(self._result(raw, cursor))
         if alone:
             self._tell_isolation(level)
+        if alone and self._stamps:   # it has committed by itself: nobody can say any more which number it had
+            session.txn_hint('commit_ts', None)
         self._note_isolation(words, text)
         return got
 
@@ -567,17 +622,21 @@ class Connection:
             return {'count': len(cursor._rows)}
 
 
-def wrap(connection, path=None, name='', setup=None, dialect=None, header=None, paramstyle=None, isolation=None):
+def wrap(connection, path=None, name='', setup=None, dialect=None, header=None, paramstyle=None, isolation=None,
+         commit_ts=False):
     """A connection that records into the file at `path` (default: RATEL_TRACE, else ratel.PID.rtrace). All
     connections of a process that name one path share its file. `setup` are the statements that made the
     tables, for the header; without it, give `ratel audit --init` a dump from before the run. The database is
-    asked once which isolation the connection's transactions have, unless `isolation` says so."""
+    asked once which isolation the connection's transactions have, unless `isolation` says so. With `commit_ts`
+    PostgreSQL is asked for the number and the commit timestamp of each block that wrote: three more round trips."""
     path = os.path.abspath(path or os.environ.get('RATEL_TRACE') or f'ratel.{os.getpid()}.rtrace')
     module = type(connection).__module__.split('.')[0]
     with _lock:
         kinds = {'psycopg2': 'postgres', 'psycopg': 'postgres', 'sqlite3': 'sqlite', 'MySQLdb': 'mysql',
                  'pymysql': 'mysql', 'duckdb': 'duckdb'}
         dialect = dialect or kinds.get(module, 'generic')
+        if commit_ts:
+            _check_stamps(connection, dialect)
         isolation = isolation or _ask_isolation(connection, dialect)
         head = {'ratel_sql': 1, 'setup': setup or [], 'dialect': dialect}
         if isolation:
@@ -586,4 +645,4 @@ def wrap(connection, path=None, name='', setup=None, dialect=None, header=None, 
         if path not in _traces:
             _traces[path] = Trace(path, head)
     style = paramstyle or {'sqlite3': 'qmark', 'duckdb': 'qmark'}.get(module, 'pyformat')
-    return Connection(connection, _traces[path], name, style, dialect, isolation)
+    return Connection(connection, _traces[path], name, style, dialect, isolation, commit_ts)
