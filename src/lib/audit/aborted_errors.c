@@ -189,6 +189,8 @@ bool aborted_errors_explained(engine *e, bool *by_rows)
     for (size_t i = 0; i < e->log->txns.n; i++) unknown |= e->log->txns.at[i].status == LOG_UNKNOWN;
     /* at read committed every row may come from a state of its own */
     if (unknown || e->level.mode == MODE_ROW || e->store.horizon || e->unsure) return true;
+    /* nor are constraints those of one state where another session may have changed them */
+    if (e->plans.changes_schema && e->log->sessions.n > 1) return true;
     if (!aborted_errors_asked(e->log) || !order_is_fact(e, true)) return true;
     assert(!e->run.focus && !e->run.upto && !e->hooks.choose);
     *by_rows = true;
