@@ -703,6 +703,14 @@ static bool sees_new_schema(const engine *e)
     return serial && e->plans.changes_schema && e->log->sessions.n > 1 && !e->fail.semantic;
 }
 
+/* A statement finds the tables that were committed when it was called; a replay of whole
+   transactions finds those of its place in the order.  IF NOT EXISTS then makes another choice, and
+   what comes after it is not what the database did. */
+static bool mixes_schemas(const engine *e)
+{
+    return e->plans.several_change_schema && e->log->dialect == DIALECT_POSTGRES;
+}
+
 static const char *why_undecided(const engine *e, const finding *f)
 {
     if (f->timed_why) return f->timed_why;
@@ -739,6 +747,9 @@ void search_decide(engine *e, audit_answer *a)
         e->unsure = "not explained by a serial order, but PostgreSQL's manual documents that "
                     "transactions see new tables and columns of others at once, whatever their "
                     "isolation, and that may explain it";
+    if (f.r == FOUND_NO && !e->unsure && mixes_schemas(e))
+        e->unsure = "not explained, but several sessions create, alter or drop tables, and which "
+                    "of them a statement found is not known";
     if (f.r == FOUND_NO && e->unsure) {
         f.r = FOUND_CUT;
         f.timed_why = NULL;

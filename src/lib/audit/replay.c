@@ -323,21 +323,29 @@ static void find_lost_prepares(engine *e)
     }
 }
 
-/* Does a transaction change which tables, columns and functions there are? */
-static bool changes_schema(const engine *e)
+/* Does the statement change which tables, columns and functions there are? */
+static bool text_changes_schema(const char *text)
 {
     static const char *const words[] = {"create", "drop", "alter"};
+    text += strspn(text, " \t\n\r");
+    if ((*text | 32) != 'c' && (*text | 32) != 'd' && (*text | 32) != 'a') return false;
+    for (int w = 0; w < 3; w++)
+        if (find_text(text, words[w]) == text) return true;
+    return false;
+}
+
+static void find_schema_changes(engine *e)
+{
+    uint32_t session = NO_ID;
     for (size_t i = 0; i < e->log->txns.n; i++) {
         const log_txn *t = &e->log->txns.at[i];
         for (uint32_t k = 0; k < t->n_stmts; k++) {
-            const char *text = e->log->texts.at[t->stmts[k].text].at;
-            text += strspn(text, " \t\n\r");
-            if ((*text | 32) != 'c' && (*text | 32) != 'd' && (*text | 32) != 'a') continue;
-            for (int w = 0; w < 3; w++)
-                if (find_text(text, words[w]) == text) return true;
+            if (!text_changes_schema(e->log->texts.at[t->stmts[k].text].at)) continue;
+            e->plans.several_change_schema |= session != NO_ID && session != t->session;
+            e->plans.changes_schema = true;
+            session = t->session;
         }
     }
-    return false;
 }
 
 /* May a sequence give a value again? */
@@ -353,7 +361,7 @@ static bool sequences_rise(const engine *e)
 void engine_find_routines(engine *e)
 {
     find_lost_prepares(e);
-    e->plans.changes_schema = changes_schema(e);
+    find_schema_changes(e);
     e->plans.sequences_rise = !e->plans.changes_schema && sequences_rise(e);
     static const char *const words[] = {"function", "procedure"};
     for (size_t i = 0; i < e->log->texts.n; i++) {

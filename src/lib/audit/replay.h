@@ -101,6 +101,7 @@ typedef struct engine_plans {
     VEC(const char *) routines; /* names that the log creates: calling one may write */
     bool sequences_rise;        /* nothing sets one back */
     bool changes_schema;        /* a transaction creates, drops or alters something */
+    bool several_change_schema; /* those of more than one session do */
     bool lost_prepares;         /* a transaction that is not run may have prepared something */
 } engine_plans;
 
