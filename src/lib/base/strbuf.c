@@ -96,7 +96,8 @@ size_t utf8_put(char *to, uint32_t code)
 void strbuf_utf8(strbuf *b, uint32_t code)
 {
     char bytes[4];
-    strbuf_add(b, bytes, utf8_put(bytes, code));
+    size_t n = utf8_put(bytes, code);
+    strbuf_add(b, bytes, n);
 }
 
 size_t utf8_length(const char *text, size_t n)
