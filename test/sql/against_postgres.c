@@ -1184,6 +1184,7 @@ static bool compare(run *t, const char *sql, const char *where, uint32_t at)
     if (!t->open) {
         PQclear(PQexec(t->db, unclear && !code ? "ROLLBACK" : "COMMIT"));
         if (e == DONE && !code) {
+            exec_end(&X);
             vs_commit(&S, ++t->state);
             vs_forget(&S, t->state);
         } else {
@@ -1201,7 +1202,7 @@ static void script_statement(run *t, const char *sql, const char *file, uint32_t
     if (!strcmp(sql, "BEGIN") || !strcmp(sql, "COMMIT") || !strcmp(sql, "ROLLBACK")) {
         PQclear(PQexec(t->db, sql));
         t->open = sql[0] == 'B';
-        if (sql[0] == 'C') vs_commit(&S, ++t->state);
+        if (sql[0] == 'C') exec_end(&X), vs_commit(&S, ++t->state);
         if (sql[0] == 'R') vs_rollback(&S, 0);
         exec_begin(&X);
         if (!t->open) arena_free(&PLANS);

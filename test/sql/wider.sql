@@ -274,8 +274,7 @@ UPDATE w SET (a, b) = (a + 1, upper(b)) WHERE id = 1 RETURNING a, b
 --
 UPDATE w SET (a, b) = (1, 'x', 2) WHERE id = 1
 --
--- refused
-UPDATE w SET (a, b) = (SELECT 1, 'x') WHERE id = 1
+UPDATE w SET (a, b) = (SELECT 1, 'x'::text) WHERE id = 1
 --
 CREATE TABLE inn (id int PRIMARY KEY, s smallint, b bigint, n numeric, t text, c char(3))
 --

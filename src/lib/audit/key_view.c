@@ -676,7 +676,8 @@ static void columns_of_primary_keys(viewer *w)
         for (uint32_t u = 0; u < t->n_unique; u++) {
             if (!t->unique[u].primary || t->unique[u].n != 1) continue;
             for (uint32_t c = 0; c < t->n_cols; c++)
-                if (c != t->unique[u].cols[0]) add_column(w, t, t->unique[u].cols[0], c);
+                if (c != t->unique[u].cols[0] && !column_hidden(&t->cols[c]))
+                    add_column(w, t, t->unique[u].cols[0], c);
         }
     }
 }

@@ -476,12 +476,14 @@ static void rows_of_table(shrinker *s, const engine *e, const table *t, sql_log 
         if (!v || v->dead) continue;
         n++;
         for (uint32_t c = 0; c < t->n_cols; c++)
-            vec_push(m, &cells, cell_of(s, &b, t->cols[c].t.id, v->cols[c]));
+            if (!column_hidden(&t->cols[c]))
+                vec_push(m, &cells, cell_of(s, &b, t->cols[c].t.id, v->cols[c]));
     }
     cell *kept = arena_array(&s->kept, cell, cells.n + 1);
     if (cells.n) memcpy(kept, cells.at, cells.n * sizeof *kept);
     const char *name = arena_text(&s->kept, t->name, strlen(t->name));
-    log_rows rows = {.table = name, .n_rows = n, .n_cols = t->n_cols, .cells = kept, .line = 1};
+    uint32_t width = n ? (uint32_t)(cells.n / n) : 0;
+    log_rows rows = {.table = name, .n_rows = n, .n_cols = width, .cells = kept, .line = 1};
     if (n) vec_push(m, &out->rows, rows);
     vec_free(m, &cells);
     strbuf_free(&b);

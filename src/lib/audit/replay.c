@@ -201,7 +201,8 @@ static plan *plan_for(engine *e, uint32_t text)
     /* what is judged by an older state than the transaction's may find other tables there */
     uint32_t as_of =
         e->plans.changes_schema && e->x.latest != e->run.position ? e->x.latest : NEVER;
-    if (p && p->catalog == e->store.catalog && p->as_of == as_of) return p;
+    bool ours = p && (!e->store.temporaries || p->session == e->x.session);
+    if (ours && p->catalog == e->store.catalog && p->as_of == as_of) return p;
     if (e->plans.refusal[text] && e->plans.refused_table[text])
         e->x.regs.target = vs_find(&e->store, e->plans.refused_table[text], e->x.latest);
     if (e->plans.refusal[text])
@@ -302,7 +303,8 @@ static const char *find_text(const char *in, const char *what)
 static bool only_selects(const engine *e, const log_text *t)
 {
     if (!is_select(t) || strstr(t->at, "FOR ") || strstr(t->at, "for ")) return false;
-    if (e->log->traced && find_text(t->at, "set_config")) return false;    /* of the search path */
+    if (find_text(t->at, "into")) return false;                         /* it may create a table */
+    if (e->log->traced && find_text(t->at, "set_config")) return false; /* of the search path */
     if (e->log->hidden_routines && memchr(t->at, '(', t->n)) return false; /* a call, perhaps */
     for (size_t i = 0; i < e->plans.routines.n; i++) /* a function may write */
         if (find_text(t->at, e->plans.routines.at[i])) return false;
@@ -328,6 +330,9 @@ static bool text_changes_schema(const char *text)
 {
     static const char *const words[] = {"create", "drop", "alter"};
     text += strspn(text, " \t\n\r");
+    bool with = (*text | 32) == 'w' && !find_text(text, "insert");
+    if (((*text | 32) == 's' || with) && find_text(text, "into"))
+        return true; /* SELECT ... INTO, perhaps */
     if ((*text | 32) != 'c' && (*text | 32) != 'd' && (*text | 32) != 'a') return false;
     for (int w = 0; w < 3; w++)
         if (find_text(text, words[w]) == text) return true;
@@ -392,7 +397,8 @@ bool engine_writes_fixed(const engine *e, const trial *t, uint32_t low)
     assert(e->run.rule != WRITE_FREE);
     for (uint32_t i = 0; i < x->n_stmts; i++) {
         const plan *p = e->plans.of[x->stmts[i].text];
-        bool bound = p && p->catalog == e->store.catalog;
+        bool bound = p && p->catalog == e->store.catalog &&
+                     (!e->store.temporaries || p->session == x->session);
         if (!bound || x->stmts[i].has_error || !sql_writes_fixed(p)) return false;
     }
     return true;
@@ -915,6 +921,7 @@ static outcome run_all(engine *e, const log_txn *t)
         record(e, t->n_stmts, RUN_MISMATCH, "rolled back: a statement had failed");
         return RUN_MISMATCH;
     }
+    exec_end(&e->x);
     return RUN_OK;
 }
 
@@ -1218,10 +1225,10 @@ bool engine_would_match(engine *e, const log_stmt *s, const value *cols)
 
 /* ---- the initial state ----------------------------------------------------------------------- */
 
-/* Where in the rows column c of the table stands. */
-static uint32_t place_of(engine *e, const log_rows *rows, const table *t, uint32_t c)
+/* Where in the rows column c of the table stands, the k-th that a statement can name. */
+static uint32_t place_of(engine *e, const log_rows *rows, const table *t, uint32_t c, uint32_t k)
 {
-    if (!rows->columns) return c;
+    if (!rows->columns) return k;
     for (uint32_t i = 0; i < rows->n_cols; i++)
         if (!strcmp(rows->columns[i], t->cols[c].name)) return i;
     guard_fail(e->guard, GUARD_HISTORY, "rows of table \"%s\" without its column \"%s\"", t->name,
@@ -1237,22 +1244,27 @@ static void load_rows(engine *e, const log_rows *rows)
         guard_fail(e->guard, GUARD_HISTORY, "rows of table \"%s\", which the setup does not create",
                    rows->table);
     }
-    if (rows->n_rows && rows->n_cols != t->n_cols) {
+    uint32_t visible = 0;
+    for (uint32_t c = 0; c < t->n_cols; c++) visible += !column_hidden(&t->cols[c]);
+    if (rows->n_rows && rows->n_cols != visible) {
         guard_set_position(e->guard, rows->line, 1);
         guard_fail(e->guard, GUARD_HISTORY, "rows of %u values for table \"%s\" of %u columns",
-                   (unsigned)rows->n_cols, t->name, (unsigned)t->n_cols);
+                   (unsigned)rows->n_cols, t->name, (unsigned)visible);
     }
     value *v = mem_array(e->mem, value, t->n_cols + 1);
     uint32_t *from = mem_array(e->mem, uint32_t, t->n_cols + 1);
-    for (uint32_t c = 0; c < t->n_cols; c++) from[c] = place_of(e, rows, t, c);
-    for (uint32_t c = 0; c < t->n_cols; c++) assert(from[c] < t->n_cols || !rows->n_rows);
+    for (uint32_t c = 0, k = 0; c < t->n_cols; c++)
+        from[c] = column_hidden(&t->cols[c]) ? UINT32_MAX : place_of(e, rows, t, c, k++);
     for (uint32_t i = 0; i < rows->n_rows; i++) {
         guard_tick(e->guard);
         for (uint32_t c = 0; c < t->n_cols; c++) {
-            const cell *at = &rows->cells[(size_t)i * t->n_cols + from[c]];
-            v[c] = at->kind == CELL_NULL ? value_null()
-                                         : value_parse(&e->x.c, t->cols[c].t, at->s, at->n);
+            v[c] = value_null();
+            if (from[c] == UINT32_MAX) continue;
+            assert(from[c] < rows->n_cols);
+            const cell *at = &rows->cells[(size_t)i * rows->n_cols + from[c]];
+            if (at->kind != CELL_NULL) v[c] = value_parse(&e->x.c, t->cols[c].t, at->s, at->n);
         }
+        exec_index_row(&e->x, t, v);
         vs_insert(&e->store, t, v, 1);
         arena_reset(&e->x.work);
     }

@@ -11,6 +11,30 @@
 #include "base/hash.h"
 #include "sql/exec.h"
 
+static bool is_word_letter(char c)
+{
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           (unsigned char)c > 127;
+}
+
+bool alter_view_reads(const sql_exec *x, const table *t)
+{
+    const char *dot = strrchr(t->name, '.'), *name = dot ? dot + 1 : t->name;
+    size_t n = strlen(name);
+    for (size_t i = 0; n && i < x->s->routines.n; i++) {
+        const routine *r = x->s->routines.at[i];
+        if (!r->view || r->dropped != NEVER) continue;
+        for (size_t at = 0; r->view[at]; at++) {
+            size_t k = 0; /* an unquoted name may be written with capitals */
+            while (k < n && (r->view[at + k] == name[k] || (r->view[at + k] | 32) == name[k])) k++;
+            if (k == n && !(at && is_word_letter(r->view[at - 1])) &&
+                !is_word_letter(r->view[at + n]))
+                return true;
+        }
+    }
+    return false;
+}
+
 static bool needs_database(const expr *e)
 {
     if (e->kind == E_OPEN || e->kind == E_ROUTINE || e->q) return true;
@@ -27,6 +51,7 @@ static value *added_values(sql_exec *x, const table *from, const table *to, bool
     for (uint32_t c = from->n_cols; c < to->n_cols; c++) {
         const table_column *col = &to->cols[c];
         added[c] = value_null();
+        if (column_hidden(col)) continue; /* see fill_hidden */
         if (rows && (col->computed || (col->fallback && needs_database(col->fallback))))
             sql_refuse(&x->c, -1, "ADD COLUMN with values that differ from row to row");
         if (rows && col->fallback) added[c] = eval(x, col->fallback, &none);
@@ -119,14 +144,73 @@ static void refuse_views(sql_exec *x)
     }
 }
 
+/* The keys that a new index has in one version of a row.  One that cannot be computed may be of a
+   row that is gone, which PostgreSQL would not have looked at. */
+static void fill_hidden(void *ud, const table *t, value *cols)
+{
+    sql_exec *x = ud;
+    guard *g = x->c.guard, outer;
+    memcpy(&outer, g, sizeof outer);
+    if (guard_armed(g)) {
+        bool raised = g->code == SQL_RAISED;
+        guard_restore(g, &outer);
+        if (!raised) guard_fail_again(g);
+        sql_refuse(&x->c, -1, "a unique index whose expression fails (%s)", x->c.state);
+    }
+    exec_index_row(x, t, cols);
+    guard_restore(g, &outer);
+}
+
+static bool has_hidden_keys(const table *from, const table *to)
+{
+    for (uint32_t c = from->n_cols; c < to->n_cols; c++)
+        if (column_hidden(&to->cols[c])) return true;
+    return false;
+}
+
+static uint32_t visible_columns(const table *t)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < t->n_cols; i++) n += !column_hidden(&t->cols[i]);
+    return n;
+}
+
+/* Changes of types: PostgreSQL writes the newest rows anew, and older snapshots, which show
+   neither these nor the old ones, find the table empty. */
+static void rewrite_rows(sql_exec *x, const plan *p, const table *from, table *to)
+{
+    for (uint32_t r = 0; r < from->rows.n; r++) {
+        const row_version *v = exec_now(x, from, r);
+        if (!v || v->dead) continue;
+        guard_tick(x->c.guard);
+        const value *old = v->cols;
+        frame f = {&old, NULL, NULL};
+        value *row = arena_array(&x->work, value, to->n_cols + 1u);
+        memcpy(row, old, to->n_cols * sizeof *row);
+        for (uint32_t c = 0; c < to->n_cols; c++)
+            if (p->convert[c]) row[c] = eval(x, p->convert[c], &f);
+        vs_insert(x->s, to, row, x->regs.cid);
+    }
+    test_rows(x, from, to);
+    for (uint32_t i = 0; i < to->n_unique; i++) test_unique(x, to, &to->unique[i]);
+}
+
+static bool rewrites(const plan *p)
+{
+    for (uint32_t c = 0; p->convert && c < p->altered->n_cols; c++)
+        if (p->convert[c]) return true;
+    return false;
+}
+
 void exec_alter(sql_exec *x, const plan *p)
 {
     table *from = p->altered;
     bool rows = from->rows.n > from->free_rows.n;
     if (x->regs.calls) sql_refuse(&x->c, -1, "ALTER TABLE in a body");
+    if (from->read_only) sql_refuse(&x->c, -1, "ALTER of a materialized view");
     if (from->unknown || from->truncated)
         sql_refuse(&x->c, -1, "ALTER TABLE of a table that was truncated or is unknown");
-    if (p->created->n_cols != from->n_cols) refuse_views(x);
+    if (visible_columns(p->created) > visible_columns(from)) refuse_views(x);
     if (strcmp(from->name, p->created->name) != 0 && vs_find(x->s, p->created->name, x->latest))
         sql_raise(&x->c, "42P07", "relation \"%s\" already exists", p->created->name);
     if (primaries(p->created) > 1)
@@ -138,18 +222,25 @@ void exec_alter(sql_exec *x, const plan *p)
                   .unique = p->created->unique,
                   .n_checks = p->created->n_checks,
                   .checks = p->created->checks,
+                  .check_names = p->created->check_names,
+                  .temporary = from->temporary,
+                  .on_commit = from->on_commit,
                   .n_foreign = p->created->n_foreign,
                   .foreign = p->created->foreign};
     to->cols = arena_array(&x->s->names, table_column, to->n_cols + 1u);
     memcpy(to->cols, p->created->cols, to->n_cols * sizeof *to->cols);
     for (uint32_t c = 0; c < from->n_cols; c++) {
-        assert(to->cols[c].t.id == from->cols[c].t.id);
+        assert(to->cols[c].t.id == from->cols[c].t.id || p->convert);
         to->cols[c].changed |= from->cols[c].changed;
         to->cols[c].holes |= from->cols[c].holes;
     }
     value *added = added_values(x, from, to, rows);
     vs_drop(x->s, from);
     vs_create(x->s, to);
-    vs_remake(x->s, from, to, added);
+    if (rewrites(p)) {
+        rewrite_rows(x, p, from, to);
+        return;
+    }
+    vs_remake(x->s, from, to, added, has_hidden_keys(from, to) ? fill_hidden : NULL, x);
     if (rows) test_rows(x, from, to);
 }

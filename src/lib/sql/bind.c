@@ -119,6 +119,7 @@ static void star(binder *b, scope *s, const PgQuery__ColumnRef *c, out_columns *
         uint32_t n = r->t ? r->t->n_cols : r->sub->n_out;
         for (uint32_t k = 0; k < n; k++) {
             if (!rel && r->hidden && r->hidden[k]) continue;
+            if (r->t && column_hidden(&r->t->cols[k])) continue;
             type t = r->t ? r->t->cols[k].t : r->sub->out[k].e->t;
             expr *e = expr_new(b, E_COLUMN, type_plain(t.id), c->location, 0);
             e->slot = r->slot;
@@ -534,33 +535,59 @@ expr *assigned(binder *b, scope *s, const node *n, type to)
     return expr_coerce(b, bind_expr(b, s, n), to, CAST_ASSIGN);
 }
 
-/* What a column is set to: of SET (a, b) = (x, y), its part of the row. */
-static const node *set_source(binder *b, const PgQuery__ResTarget *t)
+/* SET (a, b) = (SELECT x, y): each column is a part of the row that the query gives. */
+static expr *set_from_query(binder *b, scope *s, const PgQuery__MultiAssignRef *m, int position)
 {
-    if (t->val->node_case != PG_QUERY__NODE__NODE_MULTI_ASSIGN_REF) return t->val;
+    const PgQuery__SubLink *l = m->source->sub_link;
+    if (l->sub_link_type != PG_QUERY__SUB_LINK_TYPE__EXPR_SUBLINK || !l->subselect ||
+        l->subselect->node_case != PG_QUERY__NODE__NODE_SELECT_STMT)
+        sql_refuse(CTX(b), position, "SET (...) = of this subquery");
+    query *q = bind_select(b, s, l->subselect->select_stmt);
+    bind_unlocked(b, q, position);
+    b->p->planner_chooses = b->sublinks = true;
+    if (q->n_out != (uint32_t)m->ncolumns || m->colno < 1 || m->colno > m->ncolumns)
+        sql_raise(CTX(b), "42601", "number of columns does not match number of values");
+    uint32_t at = (uint32_t)m->colno - 1;
+    expr *e = expr_new(b, E_SCALAR, type_plain(q->out[at].e->t.id), position, 0);
+    e->q = q;
+    e->index = at;
+    return e;
+}
+
+/* What a column is set to: of SET (a, b) = (x, y), its part of the row.  NULL: DEFAULT. */
+static expr *set_source(binder *b, scope *s, const PgQuery__ResTarget *t, type to)
+{
+    if (t->val->node_case != PG_QUERY__NODE__NODE_MULTI_ASSIGN_REF)
+        return assigned(b, s, t->val, to);
     const PgQuery__MultiAssignRef *m = t->val->multi_assign_ref;
+    if (m->source->node_case == PG_QUERY__NODE__NODE_SUB_LINK) {
+        expr *e = set_from_query(b, s, m, t->location);
+        if (type_is_text(e->t.id) && !type_is_text(to.id)) /* perhaps an untyped literal */
+            sql_refuse(CTX(b), t->location, "SET (...) = (SELECT ...) of a text");
+        return expr_coerce(b, e, to, CAST_ASSIGN);
+    }
     if (m->source->node_case != PG_QUERY__NODE__NODE_ROW_EXPR)
-        sql_refuse(CTX(b), t->location, "SET (...) = (SELECT ...)");
+        sql_refuse(CTX(b), t->location, "SET (...) = of something else than a row");
     const PgQuery__RowExpr *r = m->source->row_expr;
     if ((size_t)m->ncolumns != r->n_args || m->colno < 1 || m->colno > m->ncolumns)
         sql_raise(CTX(b), "42601", "number of columns does not match number of values");
-    return r->args[m->colno - 1];
+    return assigned(b, s, r->args[m->colno - 1], to);
 }
 
 static void set_list(binder *b, scope *s, plan *p, node **list, size_t n)
 {
+    const table *named = s->rels.at[0].t; /* of a view: with its names */
     p->n_set = (uint32_t)n;
     p->set = arena_array(b->mem, set_clause, n + 1);
     for (size_t i = 0; i < n; i++) {
         const PgQuery__ResTarget *t = list[i]->res_target;
         if (t->n_indirection || !t->val)
             sql_refuse(CTX(b), t->location, "SET of a part of a value");
-        const node *to = set_source(b, t);
-        uint32_t c = column_named(b, p->target, t->name, t->location);
+        uint32_t c = column_named(b, named, t->name, t->location);
         for (size_t k = 0; k < i; k++)
             if (p->set[k].column == c)
                 sql_raise(CTX(b), "42601", "multiple assignments to same column \"%s\"", t->name);
-        p->set[i] = (set_clause){c, assigned(b, s, to, p->target->cols[c].t)};
+        p->set[i] = (set_clause){c, set_source(b, s, t, p->target->cols[c].t)};
         if (p->target->cols[c].computed && p->set[i].e)
             sql_raise(CTX(b), "428C9", "column \"%s\" can only be updated to DEFAULT", t->name);
     }
@@ -572,6 +599,8 @@ static scope target_scope(binder *b, plan *p, const PgQuery__RangeVar *r, query 
     scope s = {.q = q};
     p->scan = table_relation(b, &s, r);
     p->target = b->x->regs.target = p->scan->table;
+    if (p->target->read_only)
+        sql_raise(CTX(b), "42809", "cannot change materialized view \"%s\"", p->target->name);
     return s;
 }
 
@@ -590,37 +619,75 @@ static int constraint_named(binder *b, const table *t, const char *name, int pos
     sql_raise(CTX(b), "42704", "constraint \"%s\" for table \"%s\" does not exist", name, t->name);
 }
 
-static void conflict_target(binder *b, plan *p, const PgQuery__InferClause *f)
+/* Is the condition that the index has one of those that ON CONFLICT ... WHERE has? */
+static bool implies(const expr *given, const expr *wanted)
+{
+    if (expr_same(given, wanted)) return true;
+    for (uint32_t i = 0; given->kind == E_AND && i < given->n; i++)
+        if (expr_same(given->arg[i], wanted)) return true;
+    return false;
+}
+
+/* Has the unique key these columns and expressions, and no others? */
+static bool is_key_of(const unique_key *u, expr **elems, size_t n)
+{
+    uint32_t hits = 0;
+    if (n != u->n) return false;
+    for (size_t k = 0; k < n; k++)
+        for (uint32_t m = 0; m < u->n; m++)
+            hits += u->n_keys ? expr_same(u->keys[m], elems[k])
+                              : elems[k]->kind == E_COLUMN && u->cols[m] == elems[k]->index;
+    return hits == u->n;
+}
+
+static void conflict_target(binder *b, scope *s, plan *p, const PgQuery__InferClause *f)
 {
     const table *t = p->target;
     p->arbiter = -1;
     if (!f) return;
-    if (f->where_clause) sql_refuse(CTX(b), f->location, "ON CONFLICT (...) WHERE");
     if (*f->conname) {
         p->arbiter = constraint_named(b, t, f->conname, f->location);
         return;
     }
-    for (uint32_t i = 0; i < t->n_unique; i++) {
-        const unique_key *u = &t->unique[i];
-        uint32_t hits = 0;
-        for (size_t k = 0; k < f->n_index_elems; k++) {
-            const PgQuery__IndexElem *e = f->index_elems[k]->index_elem;
-            if (e->expr || !*e->name) sql_refuse(CTX(b), f->location, "ON CONFLICT (expression)");
-            uint32_t c = column_named(b, t, e->name, f->location);
-            for (uint32_t m = 0; m < u->n; m++) hits += u->cols[m] == c;
+    scope one = {.q = s->q};
+    arena_push(b->mem, &one.rels, s->rels.at[0]);
+    expr **elems = arena_array(b->mem, expr *, f->n_index_elems + 1);
+    for (size_t k = 0; k < f->n_index_elems; k++) {
+        const PgQuery__IndexElem *e = f->index_elems[k]->index_elem;
+        if (e->n_opclass || e->n_collation)
+            sql_refuse(CTX(b), f->location, "ON CONFLICT with an operator class or collation");
+        if (e->expr) {
+            elems[k] = bind_expr(b, &one, e->expr);
+            expr_settle(b, elems[k]);
+            continue;
         }
-        if (hits == u->n && f->n_index_elems == u->n) {
-            p->arbiter = (int)i;
-            return;
-        }
+        uint32_t c = column_named(b, one.rels.at[0].t, e->name, f->location);
+        elems[k] = column_of(b, &one.rels.at[0], c, 0, f->location);
     }
+    expr *where = f->where_clause ? bind_bool(b, &one, f->where_clause, "WHERE") : NULL;
+    bool doubt = false;
+    for (int partial = 0; partial < 2; partial++) /* one without a condition covers the others */
+        for (uint32_t i = 0; i < t->n_unique; i++) {
+            const unique_key *u = &t->unique[i];
+            if ((u->where != NULL) != (partial == 1) || !is_key_of(u, elems, f->n_index_elems))
+                continue;
+            if (!u->where || (where && implies(where, u->where))) {
+                if (p->arbiter >= 0)
+                    sql_refuse(CTX(b), f->location, "ON CONFLICT that several indexes are for");
+                p->arbiter = (int)i;
+                if (!u->where) return;
+            }
+            doubt |= u->where && where;
+        }
+    if (p->arbiter >= 0) return;
+    if (doubt) sql_refuse(CTX(b), f->location, "ON CONFLICT ... WHERE of another condition");
     sql_raise(CTX(b), "42P10", "no unique constraint matches the ON CONFLICT specification");
 }
 
 static void on_conflict(binder *b, scope *s, plan *p, const PgQuery__OnConflictClause *c)
 {
     if (!c || c->action == PG_QUERY__ON_CONFLICT_ACTION__ONCONFLICT_NONE) return;
-    conflict_target(b, p, c->infer);
+    conflict_target(b, s, p, c->infer);
     p->conflict = ON_CONFLICT_NOTHING;
     if (c->action != PG_QUERY__ON_CONFLICT_ACTION__ONCONFLICT_UPDATE) return;
     if (p->arbiter < 0) sql_raise(CTX(b), "42601", "ON CONFLICT DO UPDATE requires a target");
@@ -659,11 +726,11 @@ static void insert(binder *b, plan *p, const PgQuery__InsertStmt *i)
     query *q = arena_get(b->mem, sizeof *q);
     scope s = target_scope(b, p, i->relation, q);
     table *t = p->target;
-    p->n_columns = i->n_cols ? (uint32_t)i->n_cols : t->n_cols;
-    p->columns = arena_array(b->mem, uint32_t, p->n_columns + 1);
-    for (uint32_t k = 0; k < p->n_columns; k++) {
-        p->columns[k] = k;
-        if (!i->n_cols) continue;
+    p->columns = arena_array(b->mem, uint32_t, i->n_cols + t->n_cols + 1);
+    p->n_columns = (uint32_t)i->n_cols;
+    for (uint32_t k = 0; !i->n_cols && k < t->n_cols; k++)
+        if (!column_hidden(&t->cols[k])) p->columns[p->n_columns++] = k;
+    for (uint32_t k = 0; i->n_cols && k < p->n_columns; k++) {
         const PgQuery__ResTarget *c = i->cols[k]->res_target;
         if (c->n_indirection) sql_refuse(CTX(b), c->location, "this column");
         p->columns[k] = column_named(b, t, c->name, c->location);
@@ -780,18 +847,23 @@ static void drop(binder *b, plan *p, const PgQuery__DropStmt *d)
         p->kind = S_NOTHING;
         return;
     }
-    if (!view && d->remove_type != PG_QUERY__OBJECT_TYPE__OBJECT_TABLE)
-        sql_refuse(CTX(b), -1, "this DROP");
+    if (d->remove_type == PG_QUERY__OBJECT_TYPE__OBJECT_SCHEMA) {
+        bind_drop_schema(b, p, d);
+        return;
+    }
+    bool made = d->remove_type == PG_QUERY__OBJECT_TYPE__OBJECT_MATVIEW;
+    if (!view && !made && d->remove_type != PG_QUERY__OBJECT_TYPE__OBJECT_TABLE)
+        sql_refuse(CTX(b), -1, "DROP of this kind of object");
     p->kind = view ? S_DROP_VIEW : S_DROP;
     p->cascade = d->behavior == PG_QUERY__DROP_BEHAVIOR__DROP_CASCADE;
     p->quiet = d->missing_ok;
     p->n_names = (uint32_t)d->n_objects;
     p->names = arena_array(b->mem, const char *, d->n_objects + 1);
     for (size_t i = 0; i < d->n_objects; i++) {
-        const node *n = d->objects[i];
-        if (n->node_case != PG_QUERY__NODE__NODE_LIST || n->list->n_items != 1)
-            sql_refuse(CTX(b), -1, "this DROP");
-        p->names[i] = name_keep(b, string_of(b, n->list->items[0], -1));
+        p->names[i] = named_table_key(b, d->objects[i]);
+        const table *t = vs_find(b->x->s, p->names[i], b->x->latest);
+        if (t && (view || made != t->read_only))
+            sql_raise(CTX(b), "42809", "\"%s\" is another kind of object", p->names[i]);
     }
 }
 
@@ -813,6 +885,10 @@ static void bind_statement(binder *b, plan *p, const node *n)
 {
     switch (n->node_case) {
     case PG_QUERY__NODE__NODE_SELECT_STMT:
+        if (n->select_stmt->into_clause) {
+            bind_select_into(b, p, n->select_stmt);
+            break;
+        }
         p->kind = S_SELECT;
         p->q = bind_select(b, NULL, n->select_stmt);
         break;
@@ -824,6 +900,12 @@ static void bind_statement(binder *b, plan *p, const node *n)
     case PG_QUERY__NODE__NODE_TRANSACTION_STMT: transaction(b, p, n->transaction_stmt); break;
     case PG_QUERY__NODE__NODE_INDEX_STMT: bind_index(b, p, n->index_stmt); break;
     case PG_QUERY__NODE__NODE_ALTER_TABLE_STMT: bind_alter(b, p, n->alter_table_stmt); break;
+    case PG_QUERY__NODE__NODE_CREATE_TABLE_AS_STMT:
+        bind_create_as(b, p, n->create_table_as_stmt);
+        break;
+    case PG_QUERY__NODE__NODE_CREATE_SCHEMA_STMT:
+        bind_create_schema(b, p, n->create_schema_stmt);
+        break;
     case PG_QUERY__NODE__NODE_RENAME_STMT: bind_rename(b, p, n->rename_stmt); break;
     case PG_QUERY__NODE__NODE_VIEW_STMT: bind_view(b, p, n->view_stmt); break;
     case PG_QUERY__NODE__NODE_CREATE_ENUM_STMT: bind_create_enum(b, p, n->create_enum_stmt); break;
@@ -952,6 +1034,27 @@ plan *sql_bind(sql_exec *x, arena *m, const char *text, size_t n)
     return bind_text(x, m, NULL, text, n, NULL, 0);
 }
 
+/* What these describe is kept by the store. */
+static bool outlives_plan(const node *n)
+{
+    switch (n->node_case) {
+    case PG_QUERY__NODE__NODE_CREATE_STMT:
+    case PG_QUERY__NODE__NODE_CREATE_TABLE_AS_STMT:
+    case PG_QUERY__NODE__NODE_CREATE_SCHEMA_STMT:
+    case PG_QUERY__NODE__NODE_CREATE_FUNCTION_STMT:
+    case PG_QUERY__NODE__NODE_PREPARE_STMT:
+    case PG_QUERY__NODE__NODE_VIEW_STMT:
+    case PG_QUERY__NODE__NODE_CREATE_ENUM_STMT:
+    case PG_QUERY__NODE__NODE_INDEX_STMT:
+    case PG_QUERY__NODE__NODE_DROP_STMT: /* of an index: the table that is left */
+    case PG_QUERY__NODE__NODE_ALTER_TABLE_STMT:
+    case PG_QUERY__NODE__NODE_RENAME_STMT:
+    case PG_QUERY__NODE__NODE_TRANSACTION_STMT: return true;
+    case PG_QUERY__NODE__NODE_SELECT_STMT: return n->select_stmt->into_clause != NULL;
+    default: return false;
+    }
+}
+
 plan *bind_text(sql_exec *x, arena *volatile m, struct pl_code *code, const char *text, size_t n,
                 const type *params, uint32_t n_params)
 {
@@ -987,19 +1090,11 @@ plan *bind_text(sql_exec *x, arena *volatile m, struct pl_code *code, const char
     }
     /* tables and savepoints outlive their plan */
     const node *first = tree->n_stmts ? tree->stmts[0]->stmt : NULL;
-    if (first && (first->node_case == PG_QUERY__NODE__NODE_CREATE_STMT ||
-                  first->node_case == PG_QUERY__NODE__NODE_CREATE_FUNCTION_STMT ||
-                  first->node_case == PG_QUERY__NODE__NODE_PREPARE_STMT ||
-                  first->node_case == PG_QUERY__NODE__NODE_VIEW_STMT ||
-                  first->node_case == PG_QUERY__NODE__NODE_CREATE_ENUM_STMT ||
-                  first->node_case == PG_QUERY__NODE__NODE_INDEX_STMT ||
-                  first->node_case == PG_QUERY__NODE__NODE_ALTER_TABLE_STMT ||
-                  first->node_case == PG_QUERY__NODE__NODE_RENAME_STMT ||
-                  first->node_case == PG_QUERY__NODE__NODE_TRANSACTION_STMT))
-        m = &x->s->names;
+    if (first && outlives_plan(first)) m = &x->s->names;
     plan *p = arena_get(m, sizeof *p);
     memset(p, 0, sizeof *p);
     p->arbiter = -1;
+    p->session = x->session;
     binder b = {.x = x, .mem = m, .p = p, .code = code, .text = text};
     for (uint32_t i = 0; i < n_params; i++) arena_push(m, &b.params, params[i]);
     bind_parsed(&b, p, tree);

@@ -19,6 +19,7 @@ typedef struct relation {
     table *t;
     query *sub;
     uint32_t slot;
+    bool aliased; /* a name with its schema does not mean it */
     bool *hidden; /* columns that USING merged: not found without the relation's name */
 } relation;
 
@@ -125,11 +126,46 @@ void bind_locks(binder *b, const scope *s, query *q, const PgQuery__SelectStmt *
 /* The query stands where PostgreSQL may execute it more than once. */
 void bind_unlocked(binder *b, const query *q, int position);
 
+/* bind_names.c: how the store calls a table */
+const char *table_key(binder *b, const char *catalog, const char *schema, const char *name,
+                      int position);
+const char *new_table_key(binder *b, const PgQuery__RangeVar *r);
+const char *named_table_key(binder *b, const node *n); /* of a list of names */
+const char *temporary_name(binder *b, const char *name);
+const char *bare_table_name(const char *name); /* without its schema */
+void bind_create_schema(binder *b, plan *p, const PgQuery__CreateSchemaStmt *c);
+void bind_drop_schema(binder *b, plan *p, const PgQuery__DropStmt *d);
+
+/* bind_create_as.c: CREATE TABLE AS, SELECT INTO */
+void bind_create_as(binder *b, plan *p, const PgQuery__CreateTableAsStmt *c);
+void bind_select_into(binder *b, plan *p, const PgQuery__SelectStmt *s);
+
+/* A table that is being described; bind_table.c begins it, bind_alter.c goes on. */
+typedef struct making {
+    table *t;
+    VEC(unique_key) unique;
+    VEC(expr *) checks;
+    VEC(const char *) check_names;
+    VEC(foreign_key) foreign;
+    scope s;
+} making;
+
 /* bind_table.c */
 void bind_create_table(binder *b, plan *p, const PgQuery__CreateStmt *c);
+at_commit on_commit_of(binder *b, int action);
+making making_of(binder *b, plan *p, table *now);
+void making_done(making *m);
+void add_constraint(binder *b, making *m, const PgQuery__Constraint *c, int column);
+void column_type(binder *b, const char *of_table, const PgQuery__ColumnDef *d, table_column *c);
+/* Does the expression read the column? */
+bool reads_column(const expr *e, uint32_t column);
+
+/* bind_alter.c */
 void bind_index(binder *b, plan *p, const PgQuery__IndexStmt *i);
 void bind_drop_index(binder *b, plan *p, const PgQuery__DropStmt *d);
 void bind_alter(binder *b, plan *p, const PgQuery__AlterTableStmt *a);
+const char *unique_name(binder *b, const making *m, const unique_key *u, const char *given,
+                        const char *end);
 /* bind_rename.c: RENAME of a table or column */
 void bind_rename(binder *b, plan *p, const PgQuery__RenameStmt *r);
 void bind_view(binder *b, plan *p, const PgQuery__ViewStmt *v);

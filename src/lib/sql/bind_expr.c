@@ -870,27 +870,37 @@ static void refuse_hidden_names(binder *b, const scope *s, const PgQuery__Column
         }
 }
 
+/* Is it the relation that a name with these parts before the column's means? */
+static bool is_relation(binder *b, const relation *r, const char *schema, const char *rel,
+                        int position)
+{
+    if (strcmp(rel, r->name) != 0) return false;
+    if (!schema) return true;
+    return r->t && !r->aliased && !strcmp(r->t->name, table_key(b, "", schema, rel, position));
+}
+
+/* The part of a name that is the `last` from its end; NULL: it has none. */
+static const char *name_part(binder *b, const PgQuery__ColumnRef *c, size_t last)
+{
+    return c->n_fields < last ? NULL : string_of(b, c->fields[c->n_fields - last], c->location);
+}
+
 static expr *column_ref(binder *b, scope *s, const PgQuery__ColumnRef *c)
 {
-    const char *rel = NULL, *name = NULL;
     if (c->n_fields == 3 && b->code) {
         expr *v = variable_ref(b, c);
         if (v) return v;
     }
-    if (c->n_fields == 1)
-        name = string_of(b, c->fields[0], c->location);
-    else if (c->n_fields == 2)
-        rel = string_of(b, c->fields[0], c->location),
-        name = string_of(b, c->fields[1], c->location);
-    else
+    if (!c->n_fields || c->n_fields > 3)
         sql_refuse(CTX(b), c->location, "a name of %zu parts", c->n_fields);
+    const char *name = name_part(b, c, 1), *rel = name_part(b, c, 2), *schema = name_part(b, c, 3);
     uint32_t up = 0;
     for (scope *at = s; at; at = at->up, up++) {
         expr *found = rel ? NULL : merged_ref(b, at, name, up);
         bool rel_found = false;
         for (size_t i = 0; i < at->rels.n; i++) {
             const relation *r = &at->rels.at[i];
-            if (rel && strcmp(rel, r->name) != 0) continue;
+            if (rel && !is_relation(b, r, schema, rel, c->location)) continue;
             rel_found = rel != NULL;
             uint32_t n = r->t ? r->t->n_cols : r->sub->n_out;
             for (uint32_t k = 0; k < n; k++) {

@@ -21,13 +21,12 @@ static routine *bind_view_named(const binder *b, const char *name)
 
 table *bind_table(binder *b, const PgQuery__RangeVar *r)
 {
-    if (*r->catalogname || (*r->schemaname && strcmp(r->schemaname, "public") != 0))
-        sql_refuse(CTX(b), r->location, "schema \"%s\"", r->schemaname);
-    table *t = vs_find(b->x->s, r->relname, b->x->latest);
+    const char *key = table_key(b, r->catalogname, r->schemaname, r->relname, r->location);
+    table *t = vs_find(b->x->s, key, b->x->latest);
     if (!t && !strncmp(r->relname, "pg_", 3))
         sql_refuse(CTX(b), r->location, "the system catalog \"%s\"", r->relname);
     b->p->reads = true;
-    if (!t && bind_view_named(b, r->relname))
+    if (!t && !strcmp(key, r->relname) && bind_view_named(b, r->relname))
         sql_refuse(CTX(b), r->location, "a view in this place");
     if (!t) sql_raise(CTX(b), "42P01", "relation \"%s\" does not exist", r->relname);
     return t;
@@ -198,7 +197,11 @@ join *table_relation(binder *b, scope *s, const PgQuery__RangeVar *r)
     j->table = bind_table(b, r);
     j->slot = s->q->slots++;
     const char *name = r->alias ? r->alias->aliasname : r->relname;
-    add_relation(b, s, (relation){.name = name_keep(b, name), .t = j->table, .slot = j->slot},
+    add_relation(b, s,
+                 (relation){.name = name_keep(b, name),
+                            .t = j->table,
+                            .slot = j->slot,
+                            .aliased = r->alias != NULL},
                  r->location);
     return j;
 }
@@ -400,12 +403,12 @@ static void merge_column(binder *b, scope *s, join *j, const PgQuery__JoinExpr *
     expr *r = side_column(b, s, name, mid, s->rels.n, true);
     if (!l || !r)
         sql_raise(CTX(b), "42703", "column \"%s\" specified in USING clause does not exist", name);
+    if (l->t.id != r->t.id) sql_refuse(CTX(b), -1, "USING of columns of different types");
     expr *eq = compare(b, OP_EQ, l, r, -1);
     j->on = j->on ? expr_and(b, j->on, eq) : eq;
     merged_column m = {name_keep(b, name), l, from, false};
     bool full = e->jointype == PG_QUERY__JOIN_TYPE__JOIN_FULL;
     if (e->jointype == PG_QUERY__JOIN_TYPE__JOIN_RIGHT) m.e = r;
-    if (l->t.id != r->t.id) sql_refuse(CTX(b), -1, "USING of columns of different types");
     if (full) {
         m.e = expr_new(b, E_COALESCE, l->t, -1, 2);
         m.e->arg[0] = l;
@@ -425,8 +428,8 @@ static void natural(binder *b, scope *s, join *j, const PgQuery__JoinExpr *e, si
     for (size_t i = from; i < mid; i++)
         for (uint32_t k = 0; k < columns_of(&s->rels.at[i]); k++) {
             const relation *r = &s->rels.at[i];
-            if (r->hidden && r->hidden[k]) continue;
             const char *name = column_name(r, k);
+            if (!*name || (r->hidden && r->hidden[k])) continue;
             if (side_column(b, s, name, mid, s->rels.n, false)) arena_push(b->mem, &names, name);
         }
     for (size_t i = 0; i < names.n; i++) merge_column(b, s, j, e, names.at[i], from, mid);
@@ -481,7 +484,9 @@ join *from_item(binder *b, scope *s, const node *n)
         query *with = with_named(b, n->range_var);
         if (with) return with_relation(b, s, n->range_var, with);
         const routine *view = bind_view_named(b, n->range_var->relname);
-        if (view && !vs_find(b->x->s, view->name, b->x->latest))
+        const char *key = table_key(b, n->range_var->catalogname, n->range_var->schemaname,
+                                    n->range_var->relname, n->range_var->location);
+        if (view && !strcmp(key, view->name) && !vs_find(b->x->s, key, b->x->latest))
             return with_relation(b, s, n->range_var, view_query(b, view));
         return table_relation(b, s, n->range_var);
     }

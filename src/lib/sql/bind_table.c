@@ -1,8 +1,7 @@
 /*
- * bind_table.c - tables, their constraints, what changes them, and views.
+ * bind_table.c - tables, their constraints, and views.
  *
- * Descriptions live as long as the store.  ALTER makes a new description; it is taken only in the
- * transaction that created the table, so that a state has one description of a table.
+ * Descriptions live as long as the store.  What alters a table makes a new description of it.
  */
 #include <stdio.h>
 
@@ -11,30 +10,40 @@
 
 #define CTX(b) (&(b)->x->c)
 
-typedef struct making {
-    table *t;
-    VEC(unique_key) unique;
-    VEC(expr *) checks;
-    VEC(foreign_key) foreign;
-    scope s;
-} making;
+bool reads_column(const expr *e, uint32_t column)
+{
+    if (!e) return false;
+    if (e->kind == E_COLUMN && !e->up && e->index == column) return true;
+    for (uint32_t i = 0; i < e->n; i++)
+        if (reads_column(e->arg[i], column)) return true;
+    return false;
+}
 
-/* The name that a constraint or index has, or that PostgreSQL gives it; NULL: it would shorten the
+/* TABLE_COLUMN_end, as PostgreSQL calls constraints that have no name; NULL: it would shorten the
    name, or has to find another one. */
-static const char *unique_name(binder *b, const making *m, const unique_key *u, const char *given,
-                               const char *end)
+static const char *default_name(binder *b, const making *m, const uint32_t *cols, uint32_t n,
+                                const char *end)
 {
     char name[64];
-    size_t n = (size_t)snprintf(name, sizeof name, "%s", m->t->name);
-    if (*given) return name_keep(b, given);
-    for (uint32_t i = 0; !u->primary && i < u->n && n < sizeof name; i++)
-        n += (size_t)snprintf(name + n, sizeof name - n, "_%s", m->t->cols[u->cols[i]].name);
-    if (n < sizeof name)
-        n += (size_t)snprintf(name + n, sizeof name - n, "_%s", u->primary ? "pkey" : end);
-    if (n >= sizeof name || vs_find(b->x->s, name, b->x->latest)) return NULL;
-    for (size_t i = 0; i < m->unique.n; i++)
-        if (!m->unique.at[i].name || !strcmp(m->unique.at[i].name, name)) return NULL;
+    size_t len = (size_t)snprintf(name, sizeof name, "%s", bare_table_name(m->t->name));
+    for (uint32_t i = 0; i < n && len < sizeof name; i++)
+        len += (size_t)snprintf(name + len, sizeof name - len, "_%s", m->t->cols[cols[i]].name);
+    if (len < sizeof name) len += (size_t)snprintf(name + len, sizeof name - len, "_%s", end);
+    if (len >= sizeof name) return NULL;
+    for (size_t i = 0; i < m->check_names.n; i++)
+        if (!m->check_names.at[i] || !strcmp(m->check_names.at[i], name)) return NULL;
+    for (size_t i = 0; i < m->foreign.n; i++)
+        if (!m->foreign.at[i].name || !strcmp(m->foreign.at[i].name, name)) return NULL;
     return name_keep(b, name);
+}
+
+static const char *check_name(binder *b, const making *m, const expr *e, const char *given)
+{
+    uint32_t n = 0, column = 0;
+    if (*given) return name_keep(b, given);
+    for (uint32_t c = 0; c < m->t->n_cols; c++)
+        if (reads_column(e, c)) n++, column = c;
+    return default_name(b, m, &column, n == 1, "check");
 }
 
 static void add_unique(binder *b, making *m, const PgQuery__Constraint *c, int column)
@@ -82,7 +91,8 @@ static void add_foreign(binder *b, making *m, const PgQuery__Constraint *c, int 
         f.cols[0] = (uint32_t)column;
     else
         key_columns(b, m->t, c->fk_attrs, n, f.cols);
-    f.parent = name_keep(b, c->pktable->relname);
+    f.parent = table_key(b, c->pktable->catalogname, c->pktable->schemaname, c->pktable->relname,
+                         c->pktable->location);
     bool self = !strcmp(f.parent, m->t->name);
     const table *t = self ? m->t : bind_table(b, c->pktable);
     uint32_t n_unique = self ? (uint32_t)m->unique.n : t->n_unique;
@@ -107,12 +117,15 @@ static void add_foreign(binder *b, making *m, const PgQuery__Constraint *c, int 
     for (uint32_t i = 0; i < n; i++)
         if (m->t->cols[f.cols[i]].t.id != t->cols[f.refs[i]].t.id)
             sql_refuse(CTX(b), c->location, "a foreign key of another type than what it refers to");
+    if (m->t->temporary || t->temporary)
+        sql_refuse(CTX(b), c->location, "a foreign key of a temporary table");
+    f.name = *c->conname ? name_keep(b, c->conname) : default_name(b, m, f.cols, n, "fkey");
     f.on_delete = action_of(b, c, c->fk_del_action);
     f.on_update = action_of(b, c, c->fk_upd_action);
     arena_push(b->mem, &m->foreign, f);
 }
 
-static void add_constraint(binder *b, making *m, const PgQuery__Constraint *c, int column)
+void add_constraint(binder *b, making *m, const PgQuery__Constraint *c, int column)
 {
     switch (c->contype) {
     case PG_QUERY__CONSTR_TYPE__CONSTR_NULL:
@@ -130,7 +143,9 @@ static void add_constraint(binder *b, making *m, const PgQuery__Constraint *c, i
     }
     case PG_QUERY__CONSTR_TYPE__CONSTR_CHECK: {
         expr *e = bind_bool(b, &m->s, c->raw_expr, "CHECK");
+        const char *name = check_name(b, m, e, c->conname);
         arena_push(b->mem, &m->checks, e);
+        arena_push(b->mem, &m->check_names, name);
         break;
     }
     case PG_QUERY__CONSTR_TYPE__CONSTR_PRIMARY:
@@ -141,8 +156,7 @@ static void add_constraint(binder *b, making *m, const PgQuery__Constraint *c, i
 }
 
 /* serial is an integer with a sequence for a default; what that gives is observed or not known. */
-static void column_type(binder *b, const char *of_table, const PgQuery__ColumnDef *d,
-                        table_column *c)
+void column_type(binder *b, const char *of_table, const PgQuery__ColumnDef *d, table_column *c)
 {
     static const struct {
         const char *name;
@@ -169,21 +183,32 @@ static void column_type(binder *b, const char *of_table, const PgQuery__ColumnDe
     c->fallback->index = vs_sequence(b->x->s, name);
 }
 
+at_commit on_commit_of(binder *b, int action)
+{
+    switch (action) {
+    case PG_QUERY__ON_COMMIT_ACTION__ON_COMMIT_ACTION_UNDEFINED:
+    case PG_QUERY__ON_COMMIT_ACTION__ONCOMMIT_NOOP:
+    case PG_QUERY__ON_COMMIT_ACTION__ONCOMMIT_PRESERVE_ROWS: return COMMIT_KEEPS;
+    case PG_QUERY__ON_COMMIT_ACTION__ONCOMMIT_DELETE_ROWS: return COMMIT_EMPTIES;
+    case PG_QUERY__ON_COMMIT_ACTION__ONCOMMIT_DROP: return COMMIT_DROPS;
+    default: sql_refuse(CTX(b), -1, "this ON COMMIT");
+    }
+}
+
 void bind_create_table(binder *b, plan *p, const PgQuery__CreateStmt *c)
 {
     p->kind = S_CREATE;
     p->quiet = c->if_not_exists;
     if (c->n_inh_relations || c->partbound || c->partspec || c->of_typename)
         sql_refuse(CTX(b), c->relation->location, "partitions, INHERITS and OF in CREATE TABLE");
-    if (!strcmp(c->relation->relpersistence, "t"))
-        sql_refuse(CTX(b), c->relation->location, "temporary tables");
-    if (*c->relation->catalogname ||
-        (*c->relation->schemaname && strcmp(c->relation->schemaname, "public") != 0))
-        sql_refuse(CTX(b), c->relation->location, "schema \"%s\"", c->relation->schemaname);
     table *t = arena_get(b->mem, sizeof *t);
     memset(t, 0, sizeof *t);
     p->created = t;
-    t->name = name_keep(b, c->relation->relname);
+    t->name = new_table_key(b, c->relation);
+    t->temporary = !strncmp(t->name, "pg_temp_", 8);
+    t->on_commit = on_commit_of(b, (int)c->oncommit);
+    if (t->on_commit && !t->temporary)
+        sql_raise(CTX(b), "42P16", "ON COMMIT can only be used on temporary tables");
     VEC(table_column) cols = {0};
     for (size_t i = 0; i < c->n_table_elts; i++) {
         if (c->table_elts[i]->node_case != PG_QUERY__NODE__NODE_COLUMN_DEF) continue;
@@ -201,7 +226,7 @@ void bind_create_table(binder *b, plan *p, const PgQuery__CreateStmt *c)
     query *q = arena_get(b->mem, sizeof *q);
     memset(q, 0, sizeof *q);
     making m = {.t = t, .s = {.q = q}};
-    arena_push(b->mem, &m.s.rels, ((relation){.name = t->name, .t = t}));
+    arena_push(b->mem, &m.s.rels, ((relation){.name = bare_table_name(t->name), .t = t}));
     int at = 0;
     for (size_t i = 0; i < c->n_table_elts; i++) {
         const node *n = c->table_elts[i];
@@ -216,20 +241,14 @@ void bind_create_table(binder *b, plan *p, const PgQuery__CreateStmt *c)
             sql_refuse(CTX(b), -1, "LIKE in CREATE TABLE");
         }
     }
-    t->n_unique = (uint32_t)m.unique.n;
-    t->unique = m.unique.at;
-    t->n_checks = (uint32_t)m.checks.n;
-    t->checks = m.checks.at;
-    t->n_foreign = (uint32_t)m.foreign.n;
-    t->foreign = m.foreign.at;
+    making_done(&m);
 }
 
 /* ---- changes of tables, views ---------------------------------------------------------------- */
 
 /* What there is, to be added to. */
-static making making_of(binder *b, plan *p, const PgQuery__RangeVar *r)
+making making_of(binder *b, plan *p, table *now)
 {
-    table *now = bind_table(b, r);
     table *t = arena_get(b->mem, sizeof *t);
     *t = *now;
     p->kind = S_ALTER;
@@ -242,156 +261,24 @@ static making making_of(binder *b, plan *p, const PgQuery__RangeVar *r)
     memset(q, 0, sizeof *q);
     making m = {.t = t, .s = {.q = q}};
     for (uint32_t i = 0; i < t->n_unique; i++) arena_push(b->mem, &m.unique, t->unique[i]);
-    for (uint32_t i = 0; i < t->n_checks; i++) arena_push(b->mem, &m.checks, t->checks[i]);
+    for (uint32_t i = 0; i < t->n_checks; i++) {
+        arena_push(b->mem, &m.checks, t->checks[i]);
+        arena_push(b->mem, &m.check_names, t->check_names[i]);
+    }
     for (uint32_t i = 0; i < t->n_foreign; i++) arena_push(b->mem, &m.foreign, t->foreign[i]);
-    arena_push(b->mem, &m.s.rels, ((relation){.name = t->name, .t = t}));
+    arena_push(b->mem, &m.s.rels, ((relation){.name = bare_table_name(t->name), .t = t}));
     return m;
 }
 
-static void made(making *m)
+void making_done(making *m)
 {
     m->t->n_unique = (uint32_t)m->unique.n;
     m->t->unique = m->unique.at;
     m->t->n_checks = (uint32_t)m->checks.n;
     m->t->checks = m->checks.at;
+    m->t->check_names = m->check_names.at;
     m->t->n_foreign = (uint32_t)m->foreign.n;
     m->t->foreign = m->foreign.at;
-}
-
-void bind_index(binder *b, plan *p, const PgQuery__IndexStmt *i)
-{
-    p->kind = S_NOTHING; /* an index changes no answer, unless it is unique */
-    bind_table(b, i->relation);
-    if (!i->unique) return;
-    making m = making_of(b, p, i->relation);
-    unique_key u = {.n = (uint32_t)i->n_index_params,
-                    .cols = arena_array(b->mem, uint32_t, i->n_index_params + 1),
-                    .index = true};
-    if (i->where_clause || i->nulls_not_distinct || i->n_index_including_params)
-        sql_refuse(CTX(b), -1, "a unique index with WHERE, INCLUDE or NULLS NOT DISTINCT");
-    for (uint32_t k = 0; k < u.n; k++) {
-        const PgQuery__IndexElem *e = i->index_params[k]->index_elem;
-        if (e->expr || !*e->name) sql_refuse(CTX(b), -1, "a unique index of an expression");
-        u.cols[k] = column_named(b, m.t, e->name, -1);
-    }
-    u.name = unique_name(b, &m, &u, i->idxname, "idx");
-    arena_push(b->mem, &m.unique, u);
-    made(&m);
-}
-
-/* Indexes that are not unique are not kept: dropping one changes no answer. */
-void bind_drop_index(binder *b, plan *p, const PgQuery__DropStmt *d)
-{
-    const store *s = b->x->s;
-    for (size_t i = 0; i < d->n_objects; i++) {
-        const node *n = d->objects[i];
-        if (n->node_case != PG_QUERY__NODE__NODE_LIST || !n->list->n_items)
-            sql_refuse(CTX(b), -1, "this DROP INDEX");
-        const char *name = string_of(b, n->list->items[n->list->n_items - 1], -1);
-        for (size_t t = 0; t < s->tables.n; t++)
-            for (uint32_t k = 0; k < s->tables.at[t]->n_unique; k++) {
-                const char *unique = s->tables.at[t]->unique[k].name;
-                if (!unique || !strcmp(unique, name))
-                    sql_refuse(CTX(b), -1, "DROP INDEX of what may be a unique index");
-            }
-    }
-    p->kind = S_NOTHING;
-}
-
-/* Owner, storage and statistics change no answer. */
-static bool keeps_table(const PgQuery__AlterTableCmd *c)
-{
-    switch (c->subtype) {
-    case PG_QUERY__ALTER_TABLE_TYPE__AT_ChangeOwner:
-    case PG_QUERY__ALTER_TABLE_TYPE__AT_SetStatistics:
-    case PG_QUERY__ALTER_TABLE_TYPE__AT_SetRelOptions:
-    case PG_QUERY__ALTER_TABLE_TYPE__AT_ResetRelOptions:
-    case PG_QUERY__ALTER_TABLE_TYPE__AT_ClusterOn:
-    case PG_QUERY__ALTER_TABLE_TYPE__AT_ReplicaIdentity: return true;
-    default: return false;
-    }
-}
-
-/* UNIQUE constraints alone have names that we know. */
-static void drop_constraint(binder *b, making *m, const PgQuery__AlterTableCmd *c)
-{
-    for (size_t i = 0; i < m->unique.n; i++) {
-        const unique_key *u = &m->unique.at[i];
-        if (!u->name || u->primary || u->index || strcmp(u->name, c->name) != 0) continue;
-        for (size_t t = 0; t < b->x->s->tables.n; t++)
-            if (b->x->s->tables.at[t]->n_foreign)
-                sql_refuse(CTX(b), -1, "DROP CONSTRAINT where foreign keys may rest on it");
-        memmove(&m->unique.at[i], &m->unique.at[i + 1], (m->unique.n - i - 1) * sizeof *u);
-        m->unique.n--;
-        return;
-    }
-    sql_refuse(CTX(b), -1, "DROP CONSTRAINT of anything but UNIQUE");
-}
-
-static void alter_one(binder *b, making *m, const PgQuery__AlterTableCmd *c)
-{
-    table *t = m->t;
-    switch (c->subtype) {
-    case PG_QUERY__ALTER_TABLE_TYPE__AT_AddColumn: {
-        const PgQuery__ColumnDef *d = c->def->column_def;
-        for (uint32_t i = 0; i < t->n_cols; i++)
-            if (!strcmp(t->cols[i].name, d->colname)) {
-                if (c->missing_ok) return;
-                sql_raise(CTX(b), "42701", "column \"%s\" already exists", d->colname);
-            }
-        table_column made_column = {.name = name_keep(b, d->colname)};
-        column_type(b, m->t->name, d, &made_column);
-        t->cols[t->n_cols++] = made_column;
-        for (size_t k = 0; k < d->n_constraints; k++)
-            add_constraint(b, m, d->constraints[k]->constraint, (int)t->n_cols - 1);
-        return;
-    }
-    case PG_QUERY__ALTER_TABLE_TYPE__AT_AddConstraint:
-        add_constraint(b, m, c->def->constraint, -1);
-        return;
-    case PG_QUERY__ALTER_TABLE_TYPE__AT_SetNotNull:
-        t->cols[column_named(b, t, c->name, -1)].not_null = true;
-        return;
-    case PG_QUERY__ALTER_TABLE_TYPE__AT_DropNotNull: {
-        uint32_t at = column_named(b, t, c->name, -1);
-        for (size_t i = 0; i < m->unique.n; i++)
-            for (uint32_t k = 0; m->unique.at[i].primary && k < m->unique.at[i].n; k++)
-                if (m->unique.at[i].cols[k] == at)
-                    sql_raise(CTX(b), "42P16", "column \"%s\" is in a primary key", c->name);
-        t->cols[at].not_null = false;
-        return;
-    }
-    case PG_QUERY__ALTER_TABLE_TYPE__AT_DropColumn:
-        sql_refuse(CTX(b), -1, "ALTER TABLE ... DROP COLUMN");
-    case PG_QUERY__ALTER_TABLE_TYPE__AT_DropConstraint: drop_constraint(b, m, c); return;
-    case PG_QUERY__ALTER_TABLE_TYPE__AT_AlterColumnType:
-        sql_refuse(CTX(b), -1, "ALTER TABLE ... ALTER COLUMN ... TYPE");
-    case PG_QUERY__ALTER_TABLE_TYPE__AT_ColumnDefault: {
-        scope none = {0};
-        table_column *col = &t->cols[column_named(b, t, c->name, -1)];
-        col->fallback = c->def ? assigned(b, &none, c->def, col->t) : NULL;
-        return;
-    }
-    default: sql_refuse(CTX(b), -1, "this ALTER TABLE");
-    }
-}
-
-void bind_alter(binder *b, plan *p, const PgQuery__AlterTableStmt *a)
-{
-    if (a->objtype != PG_QUERY__OBJECT_TYPE__OBJECT_TABLE || a->n_cmds > 64)
-        sql_refuse(CTX(b), -1, "this ALTER");
-    making m = making_of(b, p, a->relation);
-    bool changes = false;
-    for (size_t i = 0; i < a->n_cmds; i++) {
-        const PgQuery__AlterTableCmd *c = a->cmds[i]->alter_table_cmd;
-        if (keeps_table(c)) continue;
-        alter_one(b, &m, c);
-        changes = true;
-    }
-    made(&m);
-    if (changes) return;
-    p->kind = S_NOTHING;
-    p->altered = p->created = NULL;
 }
 
 void bind_view(binder *b, plan *p, const PgQuery__ViewStmt *v)
@@ -409,7 +296,9 @@ void bind_view(binder *b, plan *p, const PgQuery__ViewStmt *v)
     r->names = arena_array(b->mem, const char *, v->n_aliases + 1);
     for (size_t i = 0; i < v->n_aliases; i++)
         r->names[i] = name_keep(b, string_of(b, v->aliases[i], -1));
+    b->x->views++;
     const query *q = bind_query(b, v->query); /* what is wrong with it is told now */
+    b->x->views--;
     if (v->n_aliases > q->n_out) sql_raise(CTX(b), "42601", "more columns than the query has");
     for (uint32_t i = 0; i < q->n_out; i++)
         for (uint32_t k = 0; k < i && !v->n_aliases; k++)
@@ -425,7 +314,6 @@ void bind_truncate(binder *b, plan *p, const PgQuery__TruncateStmt *t)
     p->n_names = (uint32_t)t->n_relations;
     p->names = arena_array(b->mem, const char *, t->n_relations + 1);
     for (size_t i = 0; i < t->n_relations; i++) {
-        bind_table(b, t->relations[i]->range_var);
-        p->names[i] = name_keep(b, t->relations[i]->range_var->relname);
+        p->names[i] = bind_table(b, t->relations[i]->range_var)->name;
     }
 }

@@ -285,7 +285,7 @@ static value scalar(sql_exec *x, const expr *e, frame *f)
     exec_query(x, e->q, f, &r);
     exec_cut(x, e->q, &r);
     if (r.n > 1) sql_raise(&x->c, "21000", "more than one row returned by a subquery");
-    return r.n ? r.rows[0][0] : value_null();
+    return r.n ? r.rows[0][e->index] : value_null();
 }
 
 static value choice(sql_exec *x, const expr *e, frame *f)

@@ -176,8 +176,14 @@ void refer_note(sql_exec *x, table *t, const value *before, const value *after);
 void refer_check(sql_exec *x);
 /* A table outside `leaving` that has a foreign key to t, or NULL. */
 const char *refer_child(const sql_exec *x, const table *t, const char *const *leaving, uint32_t n);
+/* modify.c: hidden columns of a row that is to be written */
+void exec_index_row(sql_exec *x, const table *t, value *row);
+/* The transaction is going to commit: temporary tables are emptied or dropped. */
+void exec_end(sql_exec *x);
 /* alter_table.c: ALTER of a table that others may know. */
 void exec_alter(sql_exec *x, const plan *p);
+/* Does the text of some view name the table? */
+bool alter_view_reads(const sql_exec *x, const table *t);
 void exec_session(sql_exec *x, const plan *p, sql_result *out);
 void exec_enter(sql_exec *x, exec_view *v, bool fresh);
 void exec_leave(sql_exec *x, const exec_view *v);

@@ -149,6 +149,9 @@ static void follow(sql_exec *x, table *child, const foreign_key *f, uint32_t r, 
             row[f->cols[i]] = action == REFER_NULL ? value_null() : after[f->refs[i]];
         for (uint32_t i = 0; i < f->n; i++) exec_column_changes(x, &child->cols[f->cols[i]]);
         for (uint32_t i = 0; i < child->n_cols; i++)
+            if (child->cols[i].computed)
+                sql_refuse(&x->c, -1, "ON UPDATE or SET NULL in a table with computed columns");
+        for (uint32_t i = 0; i < child->n_cols; i++)
             if (child->cols[i].not_null && row[i].null)
                 sql_raise(&x->c, "23502", "null value violates not-null constraint");
         if (child->n_checks || child->n_unique > 1)

@@ -6,6 +6,7 @@
  * planner's, would decide between success and an error, we refuse.
  */
 #include <assert.h>
+#include <stdio.h>
 
 #include "base/hash.h"
 #include "sql/pl.h"
@@ -18,8 +19,20 @@ static void compute_row(sql_exec *x, const table *t, value *row)
     assert(row || !t->n_cols);
     frame f = {&slot, NULL, NULL};
     for (uint32_t i = 0; i < t->n_cols; i++)
-        if (t->cols[i].computed) {
+        if (t->cols[i].computed && !column_hidden(&t->cols[i])) {
             row[i] = eval(x, t->cols[i].computed, &f);
+            exec_column_changes(x, &t->cols[i]);
+        }
+}
+
+/* What unique indexes of expressions, or with WHERE, have for keys. */
+void exec_index_row(sql_exec *x, const table *t, value *row)
+{
+    const value *slot = row;
+    frame f = {&slot, NULL, NULL};
+    for (uint32_t i = 0; i < t->n_cols; i++)
+        if (column_hidden(&t->cols[i])) {
+            row[i] = t->cols[i].computed ? eval(x, t->cols[i].computed, &f) : value_null();
             exec_column_changes(x, &t->cols[i]);
         }
 }
@@ -204,6 +217,7 @@ static void update_instead(sql_exec *x, const plan *p, uint32_t r, const value *
     value *row = set_row(x, p, v->cols, &f, out->count);
     compute_row(x, t, row);
     check_row(x, t, row);
+    exec_index_row(x, t, row);
     for (uint32_t i = 0; i < t->n_unique; i++)
         if (!key_same(t, &t->unique[i], row, v->cols) &&
             holder(x, t, &t->unique[i], row, r) != NO_ROW)
@@ -223,6 +237,7 @@ static void insert_row(sql_exec *x, const plan *p, value *row, sql_result *out, 
         sql_refuse(&x->c, -1, "ON CONFLICT where keys are not looked at");
     compute_row(x, t, row);
     check_row(x, t, row);
+    exec_index_row(x, t, row);
     for (uint32_t i = 0; p->conflict != ON_CONFLICT_RAISE && i < t->n_unique; i++) {
         if (p->arbiter >= 0 && (uint32_t)p->arbiter != i) continue;
         uint32_t r = holder(x, t, &t->unique[i], row, NO_ROW);
@@ -467,6 +482,7 @@ static void update(sql_exec *x, const plan *p, sql_result *out)
         frame f = {slots, NULL, NULL};
         value *row = set_row(x, p, old, &f, out->count);
         compute_row(x, t, row);
+        exec_index_row(x, t, row);
         if (again(x, p, &all, i, first, row)) continue;
         check_row(x, t, row);
         for (uint32_t k = 0; k < t->n_unique; k++) {
@@ -505,15 +521,52 @@ static void delete (sql_exec *x, const plan *p, sql_result *out)
 
 /* ---- tables and savepoints ------------------------------------------------------------------- */
 
-static void create(sql_exec *x, const plan *p)
+static void create(sql_exec *x, const plan *p, sql_result *out)
 {
     if (vs_find(x->s, p->created->name, x->latest)) {
         if (p->quiet) return;
         sql_raise(&x->c, "42P07", "relation \"%s\" already exists", p->created->name);
     }
+    sql_result r = {0};
+    if (p->q) {
+        x->regs.many = 1;
+        exec_query(x, p->q, NULL, &r);
+        exec_cut(x, p->q, &r);
+    }
     table *t = arena_get(&x->s->names, sizeof *t);
     *t = *p->created;
+    t->cols = arena_array(&x->s->names, table_column, t->n_cols + 1u);
+    if (t->n_cols) memcpy(t->cols, p->created->cols, t->n_cols * sizeof *t->cols);
+    if (t->temporary) x->s->temporaries = true;
     vs_create(x->s, t);
+    if (!p->q || p->no_rows) return;
+    for (uint32_t i = 0; i < r.n; i++) {
+        guard_tick(x->c.guard);
+        vs_insert(x->s, t, r.rows[i], x->regs.cid);
+    }
+    out->count = r.n;
+}
+
+void exec_end(sql_exec *x)
+{
+    if (!x->s->temporaries) return;
+    char own[40];
+    int n = snprintf(own, sizeof own, "pg_temp_%u.", (unsigned)x->session);
+    for (size_t i = 0; i < x->s->tables.n; i++) {
+        table *t = x->s->tables.at[i];
+        if (!t->on_commit || strncmp(t->name, own, (size_t)n) != 0 ||
+            vs_find(x->s, t->name, x->latest) != t)
+            continue;
+        if (t->on_commit == COMMIT_DROPS) {
+            vs_drop(x->s, t);
+            continue;
+        }
+        x->regs.cid = ++x->last_cid;
+        for (uint32_t r = 0; r < t->rows.n; r++) {
+            const row_version *v = exec_now(x, t, r);
+            if (v && !v->dead) vs_update(x->s, t, r, NULL, x->regs.cid);
+        }
+    }
 }
 
 static void drop_tables(sql_exec *x, const plan *p)
@@ -526,6 +579,8 @@ static void drop_tables(sql_exec *x, const plan *p)
                 sql_refuse(&x->c, -1, "DROP ... CASCADE of a table that is referred to");
             sql_raise(&x->c, "2BP01", "other objects depend on table \"%s\"", t->name);
         }
+        if (t && alter_view_reads(x, t))
+            sql_refuse(&x->c, -1, "DROP of a table that a view may read");
         if (t) vs_drop(x->s, t);
     }
 }
@@ -537,7 +592,7 @@ static void alter(sql_exec *x, const plan *p)
     table *t = p->altered;
     const table *to = p->created;
     bool rows = t->rows.n > t->free_rows.n;
-    if (t->created != PENDING || x->savepoints.n || x->regs.calls || rows ||
+    if (t->created != PENDING || x->savepoints.n || x->regs.calls || rows || p->convert ||
         strcmp(t->name, to->name) != 0) {
         exec_alter(x, p);
         return;
@@ -551,6 +606,7 @@ static void alter(sql_exec *x, const plan *p)
     t->unique = to->unique;
     t->n_checks = to->n_checks;
     t->checks = to->checks;
+    t->check_names = to->check_names;
     t->n_foreign = to->n_foreign;
     t->foreign = to->foreign;
     t->index = NULL;
@@ -690,7 +746,7 @@ void exec_modify(sql_exec *x, const plan *p, sql_result *out)
     case S_INSERT: insert(x, p, out); break;
     case S_UPDATE: update(x, p, out); break;
     case S_DELETE: delete (x, p, out); break;
-    case S_CREATE: create(x, p); break;
+    case S_CREATE: create(x, p, out); break;
     case S_DROP: drop_tables(x, p); break;
     case S_SAVEPOINT:
         vec_push(x->s->mem, &x->savepoints,

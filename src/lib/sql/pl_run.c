@@ -1160,12 +1160,13 @@ static void declare_type(sql_exec *x, pl_frame *f, uint32_t var)
         return;
     }
     pl_shape *s = arena_get(&x->work, sizeof *s);
-    s->n = t->n_cols;
+    s->n = 0;
     s->names = arena_array(&x->work, const char *, t->n_cols + 1);
     s->types = arena_array(&x->work, type, t->n_cols + 1);
     for (uint32_t i = 0; i < t->n_cols; i++) {
-        s->names[i] = t->cols[i].name;
-        s->types[i] = t->cols[i].t;
+        if (column_hidden(&t->cols[i])) continue;
+        s->names[s->n] = t->cols[i].name;
+        s->types[s->n++] = t->cols[i].t;
     }
     f->recs[var] = (pl_record){s, arena_array(&x->work, value, t->n_cols + 1)};
     for (uint32_t i = 0; i < t->n_cols; i++) f->recs[var].v[i] = value_null();

@@ -39,7 +39,7 @@ typedef enum expr_kind {
     E_ANY,       /* arg 0 op ANY (op & ALL_OF: ALL) of the array that text arg 1 writes */
     E_EXISTS,    /* query */
     E_IN_QUERY,  /* args, query; a row of it compares so (op; op & ALL_OF: every row) */
-    E_SCALAR,    /* query */
+    E_SCALAR,    /* query: column `index` of its row */
     E_AGGREGATE, /* index */
     E_VAR,       /* variable `index` of a running body; of a record: field `slot` */
     E_ROUTINE,   /* a call of `routine` */
@@ -325,8 +325,9 @@ typedef struct plan {
     bool nested;          /* has subqueries or calls of routines */
     bool joins;           /* reads more than one table, or one more than once */
     uint64_t catalog;     /* the catalog that it was bound to */
-    uint32_t as_of;       /* kept by who bound it: the state whose tables it knows */
-    uint32_t n_writes;    /* statements of WITH that write: executed first, in order */
+    uint32_t session;  /* the one it was bound for, which matters if there are temporary tables */
+    uint32_t as_of;    /* kept by who bound it: the state whose tables it knows */
+    uint32_t n_writes; /* statements of WITH that write: executed first, in order */
     query **writes;
     uint32_t n_params;
     type *params;
@@ -350,9 +351,11 @@ typedef struct plan {
     uint32_t n_returning;
     out_column *returning;
     /* CREATE, DROP, savepoints */
-    table *created; /* a description; executing installs a copy */
+    table *created; /* a description; executing installs a copy, and fills it from q */
+    bool no_rows;   /* WITH NO DATA */
     table *altered;
-    bool quiet; /* IF [NOT] EXISTS */
+    expr **convert; /* by column of `altered`: its values in a new type; NULL: they stay */
+    bool quiet;     /* IF [NOT] EXISTS */
     bool cascade;
     uint32_t n_names;
     const char **names;

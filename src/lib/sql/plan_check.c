@@ -91,7 +91,7 @@ static void check_expr(const plan *p, const expr *e, const level *l)
     case E_BUILTIN: assert(e->builtin); break;
     case E_ROUTINE: assert(e->routine && e->n == e->routine->n_params); break;
     case E_IN_QUERY: assert(e->q && e->q->n_out == e->n); break;
-    case E_SCALAR: assert(e->q && e->q->n_out == 1); break;
+    case E_SCALAR: assert(e->q && e->index < e->q->n_out); break;
     case E_EXISTS: assert(e->q); break;
     default: assert(!e->q); break;
     }

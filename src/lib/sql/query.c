@@ -23,6 +23,7 @@ void exec_init(sql_exec *x, store *s, mem *m)
     x->c.guard = m->guard;
     x->c.work = &x->work;
     x->c.enums = &s->enums;
+    x->session = UINT32_MAX; /* of no transaction: the setup */
 }
 
 void exec_begin(sql_exec *x)

@@ -402,7 +402,7 @@ void vs_update(store *s, table *t, uint32_t r, const value *cols, uint32_t cid)
     push(s, t, r, version_make(s, t, cols, cid));
 }
 
-void vs_remake(store *s, const table *from, table *to, const value *added)
+void vs_remake(store *s, const table *from, table *to, const value *added, vs_fill *fill, void *ud)
 {
     assert(!to->rows.n && to->created == PENDING && to->n_cols >= from->n_cols);
     value *cols = mem_array(s->mem, value, to->n_cols + 1);
@@ -413,6 +413,7 @@ void vs_remake(store *s, const table *from, table *to, const value *added)
         for (const row_version *v = from->rows.at[r].head; v; v = v->older) {
             memcpy(cols, v->cols, v->dead ? 0 : from->n_cols * sizeof *cols);
             for (uint32_t c = from->n_cols; c < to->n_cols; c++) cols[c] = added[c];
+            if (fill && !v->dead) fill(ud, to, cols);
             row_version *copy = version_make(s, to, v->dead ? NULL : cols, v->cid);
             copy->commit = v->commit;
             *end = copy;

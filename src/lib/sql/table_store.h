@@ -37,7 +37,7 @@ typedef struct stored_row {
 } stored_row;
 
 typedef struct table_column {
-    const char *name;
+    const char *name; /* "": no statement can name it; it was dropped, or is a key of an index */
     type t;
     bool not_null;
     expr *fallback; /* DEFAULT, cast to the column's type */
@@ -53,6 +53,9 @@ typedef struct unique_key {
     bool primary;
     bool index;       /* made by CREATE UNIQUE INDEX: no constraint */
     const char *name; /* NULL: PostgreSQL's choice of a name, which we do not know */
+    uint32_t n_keys;  /* of an index of expressions, or with WHERE: what ON CONFLICT must name */
+    expr **keys;
+    expr *where;
 } unique_key;
 
 typedef enum refer_action { REFER_CHECK, REFER_CASCADE, REFER_NULL } refer_action;
@@ -61,10 +64,21 @@ typedef struct foreign_key {
     uint32_t n;
     uint32_t *cols, *refs; /* ours, and those of the parent */
     const char *parent;
+    const char *name; /* NULL: not known */
     refer_action on_delete, on_update;
 } foreign_key;
 
 typedef struct table_index table_index;
+
+/* What becomes of a temporary table when a transaction of its session commits. */
+typedef enum at_commit { COMMIT_KEEPS, COMMIT_EMPTIES, COMMIT_DROPS } at_commit;
+
+/* Hidden columns are in every row, and in no answer: a column that was dropped, or what an index
+   of an expression or with WHERE has for a key. */
+static inline bool column_hidden(const table_column *c)
+{
+    return !*c->name;
+}
 
 struct table {
     const char *name;
@@ -73,9 +87,13 @@ struct table {
     uint32_t n_unique;
     unique_key *unique;
     uint32_t n_checks;
-    expr **checks; /* by the name of the constraint, as PostgreSQL tries them */
+    expr **checks;            /* by the name of the constraint, as PostgreSQL tries them */
+    const char **check_names; /* NULL: not known */
     uint32_t n_foreign;
     foreign_key *foreign;
+    at_commit on_commit;
+    bool temporary; /* its name begins with a schema of its session's own */
+    bool read_only; /* a materialized view */
     bool truncated; /* older states of it cannot be read any more */
     bool unknown;   /* contents before the log are not known */
     uint32_t created, dropped;
@@ -156,6 +174,7 @@ typedef struct store {
     VEC(hole) hole;              /* by number - 1: value.i of what is OPEN_FIXED; 0 has no number */
     VEC(const char *) sequences; /* by number - 1: value.n of what is OPEN_FREE */
     enum_list enums;             /* never shorter: what is created is in the catalog */
+    bool temporaries; /* there was a temporary table: what a name means depends on the session */
     uint64_t catalog;
     uint32_t unstable; /* columns that are `changed` */
     arena bodies;      /* what the SQL of bodies was bound to, up to the next epoch */
@@ -181,8 +200,9 @@ table *vs_find(const store *s, const char *name, uint32_t state);
 void vs_create(store *s, table *t);
 void vs_drop(store *s, table *t);
 /* Fills a table that was just created with every version of another one's rows; columns that it has
-   beside those of the other are `added`. */
-void vs_remake(store *s, const table *from, table *to, const value *added);
+   beside those of the other are `added`, or what `fill` (NULL: nothing) puts there. */
+typedef void vs_fill(void *ud, const table *t, value *cols);
+void vs_remake(store *s, const table *from, table *to, const value *added, vs_fill *fill, void *ud);
 /* Functions and procedures of a name: the i-th, or NULL. */
 routine *vs_routine(const store *s, const char *name, uint32_t state, uint32_t i);
 void vs_create_routine(store *s, routine *f);
