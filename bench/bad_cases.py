@@ -2,6 +2,10 @@
 
     bench/bad_cases.py                      the names of the shapes
     bench/bad_cases.py SHAPE [N] [SEED]     a history of about N operations (20 000) to standard output
+    RATEL=build/ratel bench/bad_cases.py again RESULTS [SECONDS]
+                                            measures the cells again that were late in a results file
+    RATEL=build/ratel bench/bad_cases.py all [SECONDS]
+                                            measures every shape at every level
 
 Each shape is a function that runs transactions on a small store, one after the other, and records
 what they saw; sessions and outcomes are then dealt out so that the checker knows as little as
@@ -11,7 +15,10 @@ in `-broken` is the shape with one read changed, so that a contradiction is hidd
 import json
 import os
 import random
+import resource
+import subprocess
 import sys
+import tempfile
 
 SHAPES = {}
 OPS = 20000
@@ -288,6 +295,16 @@ def aborted_many(rng, n):
     return s.lines()
 
 
+@shape
+def lost_updates(rng, n):
+    """Everybody, in a session of its own, reads the first value of one key and overwrites it."""
+    s = Store()
+    for i in range(n // 2):
+        s.run(i, [('w', 'x', s.new())])
+        s.txns[-1]['ops'].insert(0, ['r', 'x', 0])
+    return s.lines()
+
+
 # --- outcomes ------------------------------------------------------------------------------------
 
 @shape
@@ -528,7 +545,8 @@ def make(name, n=OPS, seed=1):
 
 
 def names():
-    whole = ('lists-hot', 'lists-ring', 'lists-deleted', 'lists-few-elements', 'unknown-circle')
+    whole = ('lists-hot', 'lists-ring', 'lists-deleted', 'lists-few-elements', 'unknown-circle',
+             'lost-updates')
     return list(SHAPES) + [s + '-broken' for s in SHAPES if s not in whole]
 
 
@@ -576,8 +594,59 @@ def write(path, name, n=OPS, seed=1):
     return path
 
 
+def late_cells(results):
+    """The cells with a star in the table of a results file: shape, level, CPU seconds then."""
+    for line in open(results, encoding='utf-8'):
+        cells = [c.strip() for c in line.split('|')[1:-1]]
+        if not cells or cells[0] not in names():
+            continue
+        for level, cell in zip(LEVELS, cells[1:]):
+            if cell.endswith('*'):
+                yield cells[0], level, float(cell[:-1])
+
+
+def all_cells():
+    for name in names():
+        for level in LEVELS:
+            yield name, level, None
+
+
+def measure(cells, seconds='40'):
+    """One line for each cell: CPU seconds of an ordinary history, then (if known) and now."""
+    ratel = os.environ['RATEL']
+
+    def ask(path, level):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        r = subprocess.run([ratel, 'check', '-q', '--json', '--time', seconds, '--level', level, path],
+                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        return json.loads(r.stdout.splitlines()[0])['verdict'], cpu
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, 'bad.jsonl')
+        subprocess.run([ratel, 'gen', '-q', '--seed', '1', '--truth', os.devnull, '-n',
+                        str(OPS // 8), '-o', path], check=True)
+        base = {level: ask(path, level)[1] for level in LEVELS}
+        print('| shape | level | ordinary | then | now | |\n|---|---|---|---|---|---|')
+        made = None
+        for shape, level, then in cells:
+            if shape != made:
+                made = write(path, shape) and shape
+            verdict, cpu = ask(path, level)
+            late = cpu > max(RATIO * base[level], LEAST)
+            told = verdict if verdict == 'undecided' else 'late' if late else 'ok'
+            before = '' if then is None else f'{then:.2f}'
+            print(f'| {shape} | {level} | {base[level]:.3f} | {before} | {cpu:.3f} | {told} |',
+                  flush=True)
+
+
 if __name__ == '__main__':
-    if len(sys.argv) == 1:
+    if sys.argv[1:2] == ['again']:
+        measure(late_cells(sys.argv[2]), *sys.argv[3:])
+    elif sys.argv[1:2] == ['all']:
+        measure(all_cells(), *sys.argv[2:])
+    elif len(sys.argv) == 1:
         for each in names():
             print(each)
     else:

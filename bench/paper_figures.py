@@ -2,7 +2,8 @@
 
 Times are user seconds of the process that checks (getrusage), one thread, reading included; so a
 loaded machine changes them little. LIMIT is CPU time for one cell: the papers give 600 s or more of
-wall time, and a cell that reaches ours is shown as "> LIMIT". The published numbers are of other machines and
+wall time, and a cell that reaches ours is shown as "> LIMIT". BENCH_LOG may name a file that gets a line
+for every cell as soon as it is known, so that a run that is cut short leaves its numbers. The published numbers are of other machines and
 of histories from real databases; ours come from the simulated store of `gen`.
 """
 import json
@@ -16,6 +17,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 RATEL = os.path.abspath(os.environ.get('RATEL', os.path.join(HERE, '..', 'build', 'ratel')))
 LIMIT = int(os.environ.get('BENCH_LIMIT', '60'))
+LOG = os.environ.get('BENCH_LOG')
 NOTE = ('The machines differ: published numbers are of the papers\' machines and of recordings of '
         'databases, ours are user seconds of one thread on this one, on histories of the simulated '
         'store.')
@@ -55,6 +57,10 @@ class Answer:
         self.json = lines[0] if lines else {}
         self.verdict = self.json.get('verdict', 'undecided')
         self.cpu = usage.ru_utime
+        if LOG:
+            with open(LOG, 'a', encoding='utf-8') as f:
+                f.write(f'{self.told()}\t{level}\t{" ".join(map(str, more))}\t{os.path.basename(path)}\t'
+                        f'{json.dumps(self.json.get("solver", {}))}\n')
 
     def cell(self):
         if self.verdict == 'undecided':
