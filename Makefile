@@ -64,7 +64,7 @@ $(BUILD)-asan/build.ninja:
 	  -Dc_args=-gline-tables-only -Db_sanitize=address,undefined -Db_lundef=false $(MESON_FLAGS)
 
 fuzz-build: $(BUILD)-fuzz/build.ninja
-	@ninja -C $(BUILD)-fuzz all tests
+	@ninja -C $(BUILD)-fuzz $$(awk '!/^#/ && NF { print "test/fuzz/fuzz-" $$1 }' test/fuzz/targets.txt)
 
 $(BUILD)-fuzz/build.ninja:
 	@tool/setup build libs clang

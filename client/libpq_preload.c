@@ -45,6 +45,7 @@ typedef struct connection {
     bool open;  /* a transaction was begun */
     bool alone; /* the pending call is a transaction of its own */
     bool asked; /* the database was asked for the isolation */
+    bool odd;   /* its settings are not the usual ones */
     const char *usual,
         *first; /* isolation of transactions that name none, now and at first; or NULL */
     char *sets; /* the pending statement, if it may be about isolation */
@@ -303,6 +304,7 @@ static void input(connection *c, const char *sql, const arguments *a)
     text_json(&t, sql, strlen(sql));
     for (int i = 0; i < a->n; i++)
         if (a->formats && a->formats[i] && a->values[i]) opaque = "a parameter is binary";
+    if (c->odd) opaque = "a setting of the connection changes what statements mean or show";
     if (has_several(sql)) opaque = "several statements in one string";
     if (pq.pipeline_status && pq.pipeline_status(c->conn)) opaque = "a statement of a pipeline";
     if (opaque) {
@@ -350,6 +352,17 @@ static void hint_isolation(connection *c, const char *level)
     ratel_trace_txn_hint(c->session, "isolation", json);
 }
 
+/* The isolation, and whether statements mean and show what they do by default: what the connection
+   set when it began (PGOPTIONS, a role's settings), no statement shows. */
+#define SETTING(name) "current_setting('" name "') "
+#define ASK_SETTINGS                                                                               \
+    "SELECT " SETTING("default_transaction_isolation") ", " SETTING("bytea_output") "= 'hex' AND " \
+    SETTING("standard_conforming_strings") "= 'on' AND " SETTING("DateStyle") "LIKE 'ISO%' AND "   \
+    SETTING("IntervalStyle") "= 'postgres' AND " SETTING("transform_null_equals") "= 'off' AND "   \
+    SETTING("client_encoding") "IN ('UTF8', 'SQL_ASCII') AND " SETTING("array_nulls") "= 'on' AND " \
+    SETTING("session_replication_role") "= 'origin' AND " SETTING("search_path")                   \
+    "IN ('\"$user\", public', 'public')"
+
 /* Asked once for each connection, where that can disturb nothing: between transactions, and if the
    program waits for answers anyway.  Otherwise it stays unknown. */
 static void ask_isolation(connection *c)
@@ -360,9 +373,11 @@ static void ask_isolation(connection *c)
     c->asked = true;
     if (busy) return;
     inside++;
-    PGresult *r = pq.PQexec_(c->conn, "SHOW default_transaction_isolation");
-    if (pq.PQresultStatus_(r) == PGRES_TUPLES_OK && pq.PQntuples_(r) == 1)
+    PGresult *r = pq.PQexec_(c->conn, ASK_SETTINGS);
+    if (pq.PQresultStatus_(r) == PGRES_TUPLES_OK && pq.PQntuples_(r) == 1) {
         c->usual = c->first = level_in(pq.PQgetvalue_(r, 0, 0));
+        c->odd = *pq.PQgetvalue_(r, 0, 1) != 't';
+    }
     pq.PQclear_(r);
     inside--;
 }

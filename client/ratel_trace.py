@@ -568,7 +568,8 @@ class Connection:
         session = self._session
         text = sql if isinstance(sql, str) else None
         if hasattr(raw, 'mogrify'):
-            text, values = raw.mogrify(sql, params).decode(raw.connection.encoding and 'utf-8', 'replace'), []
+            sent = raw.mogrify(sql, params)   # bytes of psycopg2, a text of pymysql
+            text, values = sent if isinstance(sent, str) else sent.decode('utf-8', 'replace'), []
         elif text is None:
             text, values = repr(sql), []
         else:

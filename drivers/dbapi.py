@@ -110,7 +110,7 @@ class Driver:
         return {'protocol': 1, 'driver': f'dbapi.py {self.name}', 'engine': self.known.get('engine', self.name),
                 'version': str(next(v for v in versions if v)), 'contracts': contracts,
                 'isolations': list(self.known['levels']), 'snapshot': self.known['snapshot'],
-                'operations': ['get', 'put', 'append', 'delete', 'bury', 'range', 'sql']
+                'operations': ['get', 'put', 'append', 'delete', 'bury', 'range', 'reverse', 'sql']
                 + ['lock'] * bool(self.known['lock'])
                 + ['autocommit'] * (self.name in KNOWN)
                 + ['add', 'savepoint'] * self.known.get('returning', lambda m: False)(self.module),
@@ -195,8 +195,8 @@ class Driver:
 
     def range(self, r):
         self.execute(f'SELECT k, v FROM {self.table} WHERE k >= ? AND k < ? AND v IS NOT NULL '
-                     'ORDER BY k' + (f' LIMIT {r["limit"]}' if 'limit' in r else ''), r['from'],
-                     r['to'])
+                     'ORDER BY k' + ' DESC' * r.get('reverse', False)
+                     + (f' LIMIT {r["limit"]}' if 'limit' in r else ''), r['from'], r['to'])
         return {'rows': [list(row) for row in self.cursor.fetchall()]}
 
     def add(self, r):

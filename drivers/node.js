@@ -24,16 +24,19 @@ const words = process.argv.slice(2).filter((w) => !w.startsWith('--'));
 const indexed = process.argv.includes('--index');
 const [engineName, address] = words;
 
-/* Where a module is: NODE_PATH, the current directory, beside this file, npm's global directory. */
-function folder(name) {
+/* Where a module is: NODE_PATH, the current directory, beside this file, npm's global directory; or
+   within another module, which was installed with a copy of its own. */
+function folder(name, user) {
+  const own = user && path.join(folder(user), 'node_modules', name);
+  if (own && fs.existsSync(path.join(own, 'package.json'))) return own;
   const all = [...(process.env.NODE_PATH || '').split(':'), path.join(process.cwd(), 'node_modules'),
     path.join(__dirname, 'node_modules'), '/usr/local/lib/node_modules'];
   const found = all.filter(Boolean).find((d) => fs.existsSync(path.join(d, name, 'package.json')));
   if (!found) throw new Failed(`no module ${name}; npm install it and set NODE_PATH`);
   return path.join(found, name);
 }
-function about(name) {
-  return JSON.parse(fs.readFileSync(path.join(folder(name), 'package.json')));
+function about(name, user) {
+  return JSON.parse(fs.readFileSync(path.join(folder(name, user), 'package.json')));
 }
 
 /* The file that `import` would take.  All modules are imported, since a module that is both
@@ -43,10 +46,10 @@ function entry(x) {
   const key = x && Object.keys(x).find((k) => ['node', 'import', 'default'].includes(k) && entry(x[k]));
   return key && entry(x[key]);
 }
-async function load(name) {
-  const { exports: all, main } = about(name);
+async function load(name, user) {
+  const { exports: all, main } = about(name, user);
   const file = entry(all && all['.'] ? all['.'] : all) || main || 'index.js';
-  const m = await import(pathToFileURL(path.join(folder(name), file)));
+  const m = await import(pathToFileURL(path.join(folder(name, user), file)));
   return m.default && typeof m.default === 'object' ? { ...m.default, ...m } : m;
 }
 
@@ -75,7 +78,7 @@ const stateOf = (text) => (/foreign/i.test(text) ? '23503' :
    values) -> how many rows, and close().  A statement that fails may have ended the transaction; abort must not mind. */
 class SqlSession {
   constructor(engine, connection, request) {
-    Object.assign(this, { engine, connection, table: request.place, lists: request.lists, puts: 0 });
+    Object.assign(this, { engine, connection, request, table: request.place, lists: request.lists, puts: 0 });
   }
   run(sql, ...values) {
     return this.connection.run(sql, values);
@@ -133,7 +136,7 @@ class SqlSession {
   }
   async range(r) {
     const { rows } = await this.run(`SELECT k, ${this.engine.shown} FROM ${this.table} WHERE k >= ? AND k < ? ` +
-      `AND v IS NOT NULL ORDER BY k${r.limit ? ` LIMIT ${r.limit}` : ''}`, r.from, r.to);
+      `AND v IS NOT NULL ORDER BY k${r.reverse ? ' DESC' : ''}${r.limit ? ` LIMIT ${r.limit}` : ''}`, r.from, r.to);
     return { rows: rows.map((row) => row.map(String)) };
   }
   /* One UPDATE adds; the sum is then what this transaction reads of its own row.  (Everything else that
@@ -162,7 +165,7 @@ class SqlSession {
     const values = r.params || [];
     const sql = r.sql.replace(/\$\d+/g, '?');
     try {
-      if (/^\s*(SELECT|WITH|PRAGMA)\b|\bRETURNING\b/i.test(sql))
+      if (/^\s*(SELECT|WITH|PRAGMA|FETCH)\b|\bRETURNING\b/i.test(sql))
         return { rows: (await this.run(sql, ...values)).rows.map((row) => row.map(plain)) };
       return { count: Number((await this.connection.change(sql, values)) || 0) };
     } catch (e) {
@@ -177,7 +180,7 @@ class SqlSession {
 
 class SqlEngine {
   shown = 'v';
-  operations = ['get', 'put', 'append', 'delete', 'bury', 'range', 'sql', 'add'];
+  operations = ['get', 'put', 'append', 'delete', 'bury', 'range', 'reverse', 'sql', 'add'];
   Session = SqlSession;
   made = [];
   async setup(r) {
@@ -248,8 +251,14 @@ class Turso extends SqlEngine {
   snapshot = ['read', 'write'];
   notNull = '';
   async open() {
-    this.module = await load('@tursodatabase/database');
     if (!address) throw new Failed('turso needs a file');
+    // Its temporary directories would stay in /tmp when this program is killed: so they are beside the
+    // file, and the next program on this file removes them.
+    this.rubbish = `${address}-temp`;
+    fs.rmSync(this.rubbish, { recursive: true, force: true });
+    fs.mkdirSync(this.rubbish);
+    process.env.TMPDIR = this.rubbish;
+    this.module = await load('@tursodatabase/database');
     this.keeper = await this.connect();
     await this.keeper.run("PRAGMA journal_mode = 'mvcc'", []);
     this.version = about('@tursodatabase/database').version;
@@ -274,12 +283,35 @@ class Turso extends SqlEngine {
   }
 }
 
+/* The module leaves statements with RETURNING open, and such as were refused; then neither COMMIT nor
+   SAVEPOINT works.  The former are not had, and after the latter the connection is made anew. */
+class LibSQLSession extends SqlSession {
+  async query(r) {
+    if (/\bRETURNING\b/i.test(r.sql)) throw new Failed('no RETURNING here');
+    try {
+      return await super.query(r);
+    } catch (e) {
+      this.stuck = true;
+      throw e;
+    }
+  }
+  async abort() {
+    const done = await super.abort();
+    if (this.stuck) {
+      this.stuck = false;
+      await this.disconnect();
+      this.engine.reopen();
+      this.connection = await this.engine.connect(this.request);
+    }
+    return done;
+  }
+}
+
 class LibSQL extends SqlEngine {
   neverWaits = true; // if it is told to be hasty
   name = 'libSQL';
-  /* (No SQL workloads: the module leaves statements with RETURNING open, and then neither COMMIT nor
-     SAVEPOINT works.) */
-  operations = ['get', 'put', 'append', 'delete', 'bury', 'range', 'add', 'autocommit'];
+  Session = LibSQLSession;
+  operations = [...new SqlEngine().operations, 'autocommit'];
   keepsOpen = true;
   alone = true;
   levels = { serializable: 'BEGIN' };
@@ -289,9 +321,13 @@ class LibSQL extends SqlEngine {
   async open() {
     const Database = await load('libsql');
     if (!address) throw new Failed('libsql needs a file');
-    this.db = new (Database.default || Database)(address, { timeout: 500 });
-    this.db.defaultSafeIntegers(true);
-    this.db.prepare('PRAGMA busy_timeout = 500').all();
+    this.reopen = () => {
+      if (this.db) this.db.close();
+      this.db = new (Database.default || Database)(address, { timeout: 500 });
+      this.db.defaultSafeIntegers(true);
+      this.db.prepare('PRAGMA busy_timeout = 500').all();
+    };
+    this.reopen();
     this.keeper = await this.connect();
     this.version = `${about('libsql').version} (SQLite ${
       this.db.prepare('SELECT sqlite_version() AS v').all()[0].v})`;
@@ -501,7 +537,8 @@ class SurrealDB {
     source: 'https://surrealdb.com/docs/transactions-and-isolation', read: 'there' } };
   snapshot = ['begin'];
   async open() {
-    const { Surreal } = await load('surrealdb');
+    /* its own copy: what an engine can do is told by objects that are compared by identity */
+    const { Surreal } = await load('surrealdb', '@surrealdb/node');
     const { createNodeEngines } = await load('@surrealdb/node');
     this.inside = !address || address.startsWith('mem');
     this.db = new Surreal({ engines: createNodeEngines() });
@@ -588,3 +625,4 @@ require('readline').createInterface({ input: process.stdin }).on('line', (line) 
   const next = (queues.get(who) || Promise.resolve()).then(() => answer(line));
   queues.set(who, next);
 }).on('close', () => process.exit(0));
+process.on('exit', () => engine?.rubbish && fs.rmSync(engine.rubbish, { recursive: true, force: true }));

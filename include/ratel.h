@@ -329,6 +329,7 @@ typedef struct ratel_definition {
     uint64_t states;       /* of the automaton that the definition became */
     uint64_t core;         /* violated: so many transactions show it, 0: nobody looked */
     uint64_t conflicts;    /* of the search */
+    uint64_t vars, clauses, instantiated; /* the same, as in ratel_cost */
 } ratel_definition;
 /* Decides a level that is written as text on a history of any size, by the engine of the built-in
    levels; name NULL: the last level of the text.  RATEL_EPARSE: the text is no definition. */

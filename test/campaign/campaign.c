@@ -15,6 +15,7 @@
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -117,9 +118,9 @@ static bool do_history(campaign *c, uint64_t number, const plan *p)
     c->number = number;
     c->shape = shape_of_number(number, &shape);
     char *history = random_history(c->seed * 1000003 + number, c->shape, &n);
-    alarm(SECONDS_A_HISTORY);
+    limit_work(SECONDS_A_HISTORY);
     bool ok = judge_one_history(c, history, n, true, NULL, &f);
-    alarm(0);
+    limit_work(0);
     c->t->histories++;
     c->t->shapes[shape]++;
     if (!ok) {
@@ -183,9 +184,10 @@ static void note_crash(campaign *c, const plan *p, job *all, uint64_t which, int
     c->number = all[which].at;
     c->shape = shape_of_number(c->number, &shape);
     char *history = random_history(c->seed * 1000003 + c->number, c->shape, &n);
-    fail_cell(&f, "crash", NULL, "signal %d, exit status %d (signal 14: no end within %d s)",
+    fail_cell(&f, "crash", NULL,
+              "signal %d, exit status %d (signal %d: no end within %d s of work)",
               WIFSIGNALED(status) ? WTERMSIG(status) : 0,
-              WIFEXITED(status) ? WEXITSTATUS(status) : 0, SECONDS_A_HISTORY);
+              WIFEXITED(status) ? WEXITSTATUS(status) : 0, SIGPROF, SECONDS_A_HISTORY);
     c->t->failures++;
     c->t->histories++;
     if (!p->stop) save_failure(c, p->folder, history, n, &f);

@@ -87,7 +87,10 @@ void forge_certificate(const campaign *c, uint64_t drawn, const text *from, cons
 bool judge_argument(campaign *c, const ratel_history *h, const ratel_result *a, const cell *at,
                     bool holds, failure *f);
 
-/* save_failure.c: shrinks the history and writes everything below `folder`. */
+/* save_failure.c.  After so many seconds of processor time the process ends; 0: it has as many as
+   it needs.  (By the clock, it would depend on what else the machine does.) */
+void limit_work(unsigned seconds);
+/* Shrinks the history and writes everything below `folder`. */
 void save_failure(campaign *c, const char *folder, const char *history, size_t n, failure *f);
 
 #endif

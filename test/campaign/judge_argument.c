@@ -6,6 +6,7 @@
 
 #include "api/api_internal.h"
 #include "explain/explain.h"
+#include "history/key_sessions.h"
 
 static void find_where_it_holds(const history *h, mem *m, const verdict *v, bool *found)
 {
@@ -54,7 +55,9 @@ bool judge_argument(campaign *c, const ratel_history *h, const ratel_result *a, 
         mem_free_all(&m);
         return fail_cell(f, "argument", at, "%s", border.text);
     }
-    const char *wrong = wrong_with_it(c, h->model, &m, &a->v, holds);
+    /* Arguments against linearizable are about each key by itself, as explain's are. */
+    const history *of = a->v.level.id == LEVEL_LIN ? key_sessions(h->model, &m) : h->model;
+    const char *wrong = wrong_with_it(c, of, &m, &a->v, holds);
     mem_free_all(&m);
     return !wrong || fail_cell(f, "argument", at, "%s", wrong);
 }

@@ -10,12 +10,19 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "campaign.h"
 
 enum { SAME_FAILURE = 42, SECONDS_A_TRY = 20 };
+
+void limit_work(unsigned seconds)
+{
+    struct itimerval t = {.it_value.tv_sec = seconds};
+    setitimer(ITIMER_PROF, &t, NULL);
+}
 
 /* Does the history fail in the same way?  A crash has kind "crash". */
 static bool fails_alike(campaign *c, const failure *f, const char *history, size_t n)
@@ -27,7 +34,7 @@ static bool fails_alike(campaign *c, const failure *f, const char *history, size
         failure g = {0};
         tally t = {0};
         c->t = &t;
-        alarm(SECONDS_A_TRY);
+        limit_work(SECONDS_A_TRY);
         bool crash = !strcmp(f->kind, "crash") || !strcmp(f->kind, "lattice");
         const cell *only = f->has_cell && !crash ? &f->at : NULL;
         bool ok = judge_one_history(c, history, n, false, only, &g);

@@ -4,7 +4,7 @@ printf '%s\n' '{"session":1,"id":"a","start_ts":2,"ops":[["w","x",1]]}' > "$TMP/
 printf '%s\n' '{"session":1,"id":"a","begin":2,"end":5,"ops":[["w","x",1]]}' > "$TMP/client.jsonl"
 for f in cobra dbcop edn-rw text viper awdit-test; do
     for h in commit start client; do
-        "$RATEL" convert --to $f "$TMP/$h.jsonl" "$TMP/$h.$f" 2> "$TMP/said"
+        "$RATEL" convert --lossy --to $f "$TMP/$h.jsonl" "$TMP/$h.$f" 2> "$TMP/said"
         echo "$f $h $? $(grep -c 'lost: .*times' "$TMP/said")"
     done
 done

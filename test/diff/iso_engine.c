@@ -180,9 +180,25 @@ static void put_axiom(writer *w, bool vis)
         put(w, "irreflexive(");
         put_expr(w, 3);
         put(w, ")");
-    } else if (kind == 5) {
+    } else if (kind == 5 && rng_below(w->g, 2)) {
         put(w, "acyclic(");
         put_expr(w, 3);
+        put(w, ")");
+    } else if (kind == 5) { /* what loses nothing by so, wr and ww of their own */
+        bool first = rng_below(w->g, 2);
+        put(w, "acyclic(");
+        if (!first) put_expr(w, 2);
+        put(w, first ? "(so | wr | ww" : " ; (so | wr | ww");
+        if (rng_below(w->g, 2)) put(w, " | rt");
+        if (rng_below(w->g, 3) == 0) {
+            put(w, " | ");
+            put_expr(w, 1);
+        }
+        put(w, rng_below(w->g, 2) ? ")+" : ")*");
+        if (first) {
+            put(w, " ; ");
+            put_expr(w, 2);
+        }
         put(w, ")");
     } else if (kind == 6) {
         put(w, "acyclic(so | wr | ww | ");

@@ -189,7 +189,8 @@ static bool compare(ratel *r, ratel *rotating, const ratel_history *h, oracle *o
     if (expected == ORACLE_TOO_BIG) return true;
     if (expected >= 0) tally[level][expected]++;
     if (!ask(r, h, level, so, policy, expected, NULL, history)) return false;
-    if (level < 2) return true; /* no strategies, no passes */
+    /* (Lists of unknown order at read-uncommitted: the few orders that many transactions get.) */
+    if (level == 1) return true; /* no strategies, no passes */
     const setting *s = rotate(rotating, level);
     return ask(rotating, h, level, so, policy, expected, s, history);
 }

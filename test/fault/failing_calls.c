@@ -1,7 +1,8 @@
 /*
  * failing_calls.c - a library for LD_PRELOAD that makes one call of a kind fail, or all from it on.
  *
- *   FAULT=alloc|write|rename|fsync|fork   which calls
+ *   FAULT=alloc|write|rename|fsync|fork|exit   which calls; exit: allocations, which call
+ *                       exit(1), as PostgreSQL's parser does when it has no memory
  *   FAULT_AT=N          the N-th call of them fails, counted from 1 (0: none, only count)
  *   FAULT_ON=1          and all that follow it, in all processes that are forked meanwhile
  *   FAULT_COUNT=FILE    the number of calls is left there when the first process ends
@@ -26,7 +27,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum kind { NONE, ALLOC, WRITE, RENAME, FSYNC, FORK };
+enum kind { NONE, ALLOC, WRITE, RENAME, FSYNC, FORK, EXIT };
 
 /* Exported by glibc for those who replace malloc. */
 extern void *__libc_malloc(size_t n);
@@ -49,23 +50,29 @@ static bool fails(enum kind k)
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
+static bool fails_to_get(void)
+{
+    if (fails(EXIT)) exit(1);
+    return fails(ALLOC);
+}
+
 void *malloc(size_t n)
 {
-    if (!fails(ALLOC)) return __libc_malloc(n);
+    if (!fails_to_get()) return __libc_malloc(n);
     errno = ENOMEM;
     return NULL;
 }
 
 void *calloc(size_t n, size_t size)
 {
-    if (!fails(ALLOC)) return __libc_calloc(n, size);
+    if (!fails_to_get()) return __libc_calloc(n, size);
     errno = ENOMEM;
     return NULL;
 }
 
 void *realloc(void *p, size_t n)
 {
-    if (!n || !fails(ALLOC)) return __libc_realloc(p, n);
+    if (!n || !fails_to_get()) return __libc_realloc(p, n);
     errno = ENOMEM;
     return NULL;
 }
@@ -207,7 +214,7 @@ FILE *fdopen(int fd, const char *mode)
 
 __attribute__((constructor)) static void begin(void)
 {
-    static const char *const names[] = {"", "alloc", "write", "rename", "fsync", "fork"};
+    static const char *const names[] = {"", "alloc", "write", "rename", "fsync", "fork", "exit"};
     const char *which = getenv("FAULT"), *at = getenv("FAULT_AT");
     count_file = getenv("FAULT_COUNT");
     fail_at = at ? strtol(at, NULL, 10) : 0;
@@ -217,7 +224,7 @@ __attribute__((constructor)) static void begin(void)
         mmap(NULL, sizeof *calls, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared != MAP_FAILED) calls = shared;
     enum kind k = NONE;
-    for (int i = 1; which && i < 6; i++)
+    for (int i = 1; which && i < 7; i++)
         if (!strcmp(which, names[i])) k = (enum kind)i;
     if (k == WRITE) {
         FILE *f = stream_on(STDOUT_FILENO);

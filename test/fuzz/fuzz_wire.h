@@ -10,12 +10,12 @@
 
 #include "trace/pg_session.h"
 
-static uint64_t next_id(void *ud)
+static inline uint64_t next_id(void *ud)
 {
     return ++*(uint64_t *)ud;
 }
 
-static void take_line(void *ud, const char *at, size_t n)
+static inline void take_line(void *ud, const char *at, size_t n)
 {
     (void)ud;
     if (!n || at[0] != '{' || at[n - 1] != '\n' || memchr(at, '\n', n - 1)) abort();
@@ -23,19 +23,19 @@ static void take_line(void *ud, const char *at, size_t n)
         if ((unsigned char)at[i] < ' ') abort();
 }
 
-static void take_gap(void *ud, uint32_t session, uint64_t from, const char *why)
+static inline void take_gap(void *ud, uint32_t session, uint64_t from, const char *why)
 {
     (void)ud, (void)from;
     if (session != 7 || !why || !*why) abort();
 }
 
-static void take_count(void *ud, pg_count what, uint64_t n)
+static inline void take_count(void *ud, pg_count what, uint64_t n)
 {
     (void)ud, (void)n;
     if (what >= PG_COUNTS) abort();
 }
 
-static bool committed(void *ud, const char *xid, int64_t *ts)
+static inline bool committed(void *ud, const char *xid, int64_t *ts)
 {
     (void)ud;
     *ts = 5;

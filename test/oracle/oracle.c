@@ -855,9 +855,9 @@ static bool rolled_back(struct undone *u, const struct op *op)
             return true;
         }
     }
-    for (int i = u->n; i-- > 0;) {
-        if (u->at[i].key == op->key) {
-            return op->kind == OP_READ && op->v.scalar == u->at[i].scalar;
+    for (int i = 0; i < u->n && op->kind == OP_READ; i++) {
+        if (u->at[i].key == op->key && op->v.scalar == u->at[i].scalar) {
+            return true; /* savepoints nest: any of them may have been the latest then */
         }
     }
     return false;
@@ -2584,7 +2584,13 @@ static void derive_orders(struct search *s)
         for (int b = 0; b < s->n; b++) {
             const struct txn *tb = &s->o->txn[s->txn[b]];
             bool known_a = ta->status != UNKNOWN, known_b = tb->status != UNKNOWN;
-            if (a == b) {
+            if (a == b) { /* one that ended before it began is before itself */
+                if (known_a && precedes(s, ta, COMMIT_RETURN, ta, BEGIN_CALL)) {
+                    s->rt[a] |= bit(a);
+                }
+                if (known_a && precedes(s, ta, COMMIT_RETURN, ta, COMMIT_CALL)) {
+                    s->rt_cc[a] |= bit(a);
+                }
                 continue;
             }
             /* Nodes stand in file order.  No session or real-time edge leaves the end of an unknown

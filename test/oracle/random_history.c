@@ -892,9 +892,31 @@ static void choose_names(struct world *w, struct rng *r)
     }
 }
 
-static bool reads(const struct gop *op)
+/* Does the history say that the key is a list?  One only set and deleted could be either. */
+static bool is_appended(const struct world *w, int key)
 {
-    return op->kind == READ || op->kind == RANGE;
+    for (int t = 0; t < w->ntxn; t++) {
+        for (int i = 0; i < w->txn[t].nop; i++) {
+            if (w->txn[t].op[i].kind == APPEND && w->txn[t].op[i].key == key) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Does it only read, and is not what tells that a key is a list? */
+static bool reads(const struct world *w, const struct gop *op)
+{
+    if (op->kind == READ) {
+        return !w->is_list[op->key] || is_appended(w, op->key);
+    }
+    for (int k = 0; k < w->nkey; k++) {
+        if (w->is_list[k] && !is_appended(w, k)) {
+            return false;
+        }
+    }
+    return op->kind == RANGE;
 }
 
 /* A transaction (and, if op is not NULL, its operation) that only takes constraints away when it is
@@ -906,8 +928,8 @@ static int removable(const struct world *w, struct rng *r, int *op)
         const struct gtxn *x = &w->txn[t];
         bool reader = x->status != GAVE_UP && w->ntxn > 1;
         for (int i = 0; i < x->nop; i++) {
-            reader = reader && reads(&x->op[i]);
-            if (op && x->nop > 1 && reads(&x->op[i]) && below(r, ++seen) == 0) {
+            reader = reader && reads(w, &x->op[i]);
+            if (op && x->nop > 1 && reads(w, &x->op[i]) && below(r, ++seen) == 0) {
                 pick = t;
                 *op = i;
             }
@@ -923,7 +945,7 @@ static int removable(const struct world *w, struct rng *r, int *op)
 static void put_fresh_write(const struct world *w, struct rng *r, struct text *out, bool failed)
 {
     int key = below(r, w->nkey);
-    put(out, w->is_list[key] ? "[\"append\"," : "[\"w\",");
+    put(out, is_appended(w, key) ? "[\"append\"," : "[\"w\",");
     put_key(w, out, key);
     put(out, ",");
     put_scalar(w, out, 9000);

@@ -18,6 +18,7 @@
 #include "base/rng.h"
 #include "sql/sql.h"
 #include "typed_statements.h"
+#include "wide_statements.h"
 
 static rng R;
 static guard G;
@@ -1054,8 +1055,10 @@ static void statement(void)
     static void (*const others[])(void) = {set_statement,     with_statement,        join_statement,
                                            window_statement,  update_from,           key_statement,
                                            lateral_statement, distinct_on_statement, key_statement};
-    uint32_t k = below(200);
-    if (k >= 150) {
+    uint32_t k = below(260);
+    if (k >= 200 || getenv("WIDE")) {
+        wide_statement(&B, &R);
+    } else if (k >= 150) {
         typed_statement(&B, &R);
     } else if (k >= 120) {
         others[below(sizeof others / sizeof others[0])]();
@@ -1130,6 +1133,21 @@ static bool same_rows(const sql_result *r, PGresult *g)
     return match_result(&X, r, &s);
 }
 
+/* What ends a transaction of ours: NULL, or the error of a foreign key that was deferred. */
+static const char *our_commit(void)
+{
+    if (guard_armed(&G)) {
+        vs_rollback(&S, 0);
+        if (G.code == SQL_RAISED) return X.c.state;
+        printf("against_postgres: at COMMIT: %s\n", G.text);
+        exit(1);
+    }
+    X.regs.cid = ++X.last_cid;
+    refer_late(&X);
+    exec_end(&X);
+    return NULL;
+}
+
 static void show(PGresult *g, const sql_result *r, ended e)
 {
     printf("# PostgreSQL: %s %s\n", PQresStatus(PQresultStatus(g)), PQresultErrorMessage(g));
@@ -1153,6 +1171,24 @@ typedef struct run {
     uint32_t state, passed, failed, refused, errors, open_order;
     bool verbose, open; /* open: within a transaction of a script */
 } run;
+
+/* COMMIT succeeds on both sides, or fails with the same error. */
+static void commit_both(run *t, const char *where, uint32_t at, const char *sql)
+{
+    PGresult *g = PQexec(t->db, "COMMIT");
+    const char *code = PQresultErrorField(g, PG_DIAG_SQLSTATE), *state = our_commit();
+    if (!state) {
+        vs_commit(&S, ++t->state);
+        vs_forget(&S, t->state);
+    }
+    if (state ? !code || strcmp(code, state) != 0 : code != NULL) {
+        t->failed++;
+        printf("not the same (%s %llu, statement %u): COMMIT after %s\n", where,
+               (unsigned long long)t->seed, (unsigned)at, sql);
+        printf("# PostgreSQL: %s, ours: %s\n", code ? code : "done", state ? state : "done");
+    }
+    PQclear(g);
+}
 
 /* Both sides run the statement; false if ours refuses it. */
 static bool compare(run *t, const char *sql, const char *where, uint32_t at)
@@ -1182,14 +1218,13 @@ static bool compare(run *t, const char *sql, const char *where, uint32_t at)
         show(g, &r, e);
     }
     if (!t->open) {
-        PQclear(PQexec(t->db, unclear && !code ? "ROLLBACK" : "COMMIT"));
         if (e == DONE && !code) {
-            exec_end(&X);
-            vs_commit(&S, ++t->state);
-            vs_forget(&S, t->state);
+            commit_both(t, where, at, sql);
         } else {
+            PQclear(PQexec(t->db, "ROLLBACK"));
             vs_rollback(&S, 0);
         }
+        exec_begin(&X);
     }
     PQclear(g);
     arena_reset(&X.work);
@@ -1200,9 +1235,9 @@ static bool compare(run *t, const char *sql, const char *where, uint32_t at)
 static void script_statement(run *t, const char *sql, const char *file, uint32_t line, bool refuse)
 {
     if (!strcmp(sql, "BEGIN") || !strcmp(sql, "COMMIT") || !strcmp(sql, "ROLLBACK")) {
-        PQclear(PQexec(t->db, sql));
         t->open = sql[0] == 'B';
-        if (sql[0] == 'C') exec_end(&X), vs_commit(&S, ++t->state);
+        if (sql[0] != 'C') PQclear(PQexec(t->db, sql));
+        if (sql[0] == 'C') commit_both(t, file, line, sql);
         if (sql[0] == 'R') vs_rollback(&S, 0);
         exec_begin(&X);
         if (!t->open) arena_free(&PLANS);
@@ -1285,6 +1320,15 @@ int main(int argc, char **argv)
         sql_result r;
         PQclear(PQexec(db, typed_schema[i]));
         if (ours(typed_schema[i], t.state, &r) != DONE) return 1;
+        vs_commit(&S, ++t.state);
+    }
+    for (size_t i = 0; wide_schema[i]; i++) {
+        sql_result r;
+        PQclear(PQexec(db, wide_schema[i]));
+        if (ours(wide_schema[i], t.state, &r) != DONE) {
+            printf("%s: %s\n", wide_schema[i], G.text);
+            return 1;
+        }
         vs_commit(&S, ++t.state);
     }
     for (int i = 5; i < argc; i++)

@@ -75,3 +75,9 @@ SELECT * FROM jsonb_array_elements('{}')
 SELECT id FROM ar WHERE id = ANY(ARRAY['1', '3']::int[]) AND 3::bigint = ANY(x) ORDER BY id
 --
 SELECT 'a' = ANY(ARRAY[1, 2]::text[]), '2' = ANY(ARRAY[1, 2]::text[])
+--
+SELECT id, x[(1.0::float8 / id * 1e10)::int] FROM ar WHERE x IS NULL ORDER BY id
+--
+SELECT (NULL::int[])[(id * 1e12)::float8::int], (NULL::int[])[1:(id * 1e12)::float8::int] FROM ar ORDER BY id
+--
+SELECT id, x[(id * 1e12)::float8::int] FROM ar ORDER BY id

@@ -64,7 +64,6 @@ UPDATE js SET j = j || '{"n": 1}' WHERE id = 7 RETURNING j
 --
 UPDATE js SET j = jsonb_set(j, '{n}', to_jsonb((j->>'n')::int + 1)) WHERE id = 7 RETURNING j
 --
--- refused
 SELECT j FROM js ORDER BY j
 --
 -- refused

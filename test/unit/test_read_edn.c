@@ -270,7 +270,7 @@ TEST(string_keys_and_names)
 TEST(names_that_are_no_words)
 {
     EXPECT_HISTORY("{:type :ok, :process 1, 5 6, :value [[:r 1 2]]}", "1 0 ok r(1,2)\n");
-    EXPECT_HISTORY("{:type :ok, :process 1, \"proc\\u0065ss\" 6, nil 7, :value [[:r 1 2]]}",
+    EXPECT_HISTORY("{:type :ok, :process 1, \"proc\\u0065dure\" 6, nil 7, :value [[:r 1 2]]}",
                    "1 0 ok r(1,2)\n");
 }
 

@@ -419,6 +419,10 @@ TEST(detection)
     EXPECT_TOLD("-\n  - events: []\n", "dbcop-yaml");
     EXPECT_TOLD("== - ==\r\n  w 0 0\r\n", "awdit-test");
     EXPECT_TOLD("[{\"process\":0,\"type\":\"ok\"}]", "elle-json");
+    EXPECT_TOLD("{\"type\":\"pay\",\"session\":1,\"params\":{},\"data\":2,\"ops\":[]}", "ratel");
+    EXPECT_TOLD("{\"session\":1,\"ops\":[],\"type\":\"ok\"}", "ratel");
+    EXPECT_TOLD("{\"type\":\"info\",\"mark\":\"fault\"}", "ratel");
+    EXPECT_TOLD("{\"params\":{},\"info\":\"\"}", "dbcop-json");
     EXPECT_TOLD("S\0\0\0\0\0\0\0\1C\0\0\0\0\0\0\0\1", "cobra");
     EXPECT_TOLD("S\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\1C\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\2", "cobra");
     EXPECT_TOLD("Some text that begins with an S and goes on", "none");

@@ -107,6 +107,10 @@ TEST(initial_state)
     FILE_("[" READS("1", R("1", "0")) "," READS("2", W("1", "0")) "]",
           HEAD "{\"session\":1,\"id\":1,\"ops\":[[\"r\",1,0]]}\n"
                "{\"session\":1,\"id\":2,\"ops\":[[\"w\",1,0]]}\n");
+    /* a list starts empty, whatever the registers of the file do */
+    FILE_("[" READS("1", R("1", "0") ",{\"t\":\"a\",\"k\":2,\"v\":5}," R("3", "[]")) "]",
+          "{\"ratel\":1,\"init\":[[1,0]],\"init_inferred\":true}\n"
+          "{\"session\":1,\"id\":1,\"ops\":[[\"r\",1,0],[\"append\",2,5],[\"r\",3,[]]]}\n");
 }
 
 TEST(wrong_files)
@@ -149,7 +153,7 @@ TEST(writing)
 {
     round_trip(
         "timekiller",
-        "{\"ratel\":1,\"init\":0,\"init_inferred\":true,\"hlc_bits\":2}\n"
+        "{\"ratel\":1,\"init\":[[1,0],[2,0]],\"init_inferred\":true,\"hlc_bits\":2}\n"
         "{\"session\":1,\"id\":1,\"start_ts\":5,\"commit_ts\":7,\"x\":[1],\"ops\":[[\"r\",1,0],"
         "[\"w\",1,3],[\"d\",2],[\"append\",3,1],[\"r\",3,[1,5000000000]]]}\n",
         0);

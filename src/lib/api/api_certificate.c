@@ -14,6 +14,7 @@
 #include "history/additions.h"
 #include "verdict/certify_iso.h"
 #include "verdict/judge_iso.h"
+#include "verify/assumptions_text.h"
 #include "verify/certificate.h"
 
 typedef struct certify_call {
@@ -125,6 +126,9 @@ int ratel_check_definition(ratel_definition *out, ratel *r, const ratel_history 
         out->states = jc.found.states;
         out->core = jc.found.core.n;
         out->conflicts = jc.found.conflicts;
+        out->vars = jc.found.vars;
+        out->clauses = jc.found.clauses;
+        out->instantiated = jc.found.instantiated;
         snprintf(out->reason, sizeof out->reason, "%s", jc.found.reason);
     }
     mem_free_all(&jc.kept);
@@ -184,10 +188,13 @@ static void tell_assumed(verify_call *vc)
     strbuf_init(&b, &vc->work);
     if (a->changed_by)
         strbuf_printf(&b, "module %s: %" PRIu64 " operations changed", a->changed_by, a->changes);
-    for (size_t i = 0; a->assumed && i < a->assumed->at.n && b.n < sizeof vc->assumed; i++)
-        strbuf_printf(&b, "%smodule %s: %s", b.n ? "; " : "",
-                      additions_name(a->assumed, a->assumed->at.at[i].module),
-                      additions_reason(a->assumed, i));
+    for (size_t i = 0; a->assumed && i < a->assumed->at.n && b.n < sizeof vc->assumed; i++) {
+        /* What is assumed, and only then what the certificate calls it: it may call it anything. */
+        strbuf_printf(&b, "%smodule %s: ", b.n ? "; " : "",
+                      additions_name(a->assumed, a->assumed->at.at[i].module));
+        assumptions_tell(&b, a->assumed_of, a->assumed, i);
+        strbuf_printf(&b, " (\"%s\")", additions_reason(a->assumed, i));
+    }
     snprintf(vc->assumed, sizeof vc->assumed, "%s", strbuf_cstr(&b));
 }
 

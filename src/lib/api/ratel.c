@@ -220,8 +220,9 @@ int ratel_set(ratel *r, const char *name, int64_t value)
     for (size_t i = 0; i < API_OPTIONS; i++) {
         if (strcmp(option_table[i].name, name)) continue;
         if (value < option_table[i].lo || value > option_table[i].hi)
-            return api_fail(r, RATEL_EINVAL, "option %s: %lld is out of range", name,
-                            (long long)value);
+            return api_fail(r, RATEL_EINVAL, "option %s: %lld is out of range (%lld to %lld)", name,
+                            (long long)value, (long long)option_table[i].lo,
+                            (long long)option_table[i].hi);
         r->values[i] = value;
         return RATEL_OK;
     }
@@ -400,7 +401,7 @@ static void body_write(call *c)
     if (!wc->format->write)
         guard_fail(&c->guard, GUARD_UNSUPPORTED, "format %s is a directory: write it to a path",
                    wc->format->id);
-    if (wc->file.whole) write_refuse_loss(wc->h, wc->format, &wc->file.mem);
+    if (wc->file.whole) write_refuse_loss(&wc->file, wc->h, wc->format);
     wc->format->write(wc->h, &wc->out);
     sink_flush(&wc->out);
 }
@@ -433,7 +434,8 @@ static int do_write(const ratel_history *h, ratel *r, const char *format, const 
     work.limit = api_memory(r);
     write_file_init(&wc.file, r->fn, r->ud, &wc.c.guard);
     wc.file.whole = option(r, API_OPTION_whole) != 0;
-    wc.out.lost_bits = 0; /* told also when a write to a path fails early */
+    wc.file.mem.limit = work.limit; /* reading back takes as much as reading */
+    wc.out.lost_bits = 0;           /* told also when a write to a path fails early */
     if (!path) sink_init(&wc.out, &work, &wc.c.guard, write, payload);
     int code = api_border(&wc.c, body_write);
     keep_lost(r, wc.out.lost_bits);

@@ -417,6 +417,7 @@ typedef struct key_writers {
     written_pairs *all;   /* the writes of all keys and of transactions of any outcome */
     uint8_t *named;       /* with an unknown initial state, per key: the header names its value */
     size_t places;
+    uint32_t *group; /* two per place that is the first of its value: see group_of */
 } key_writers;
 
 static void load_key_writers(asg *g, key_writers *w, key_id k)
@@ -426,11 +427,14 @@ static void load_key_writers(asg *g, key_writers *w, key_id k)
         w->places = 2 * (size_t)(hi - lo);
         mem_put(g->m, w->next);
         mem_put(g->m, w->node);
+        mem_put(g->m, w->group);
+        w->group = mem_array(g->m, uint32_t, 2 * w->places);
         w->next = mem_array(g->m, uint32_t, w->places);
         w->node = mem_array(g->m, node_id, w->places);
     }
     assert(lo <= hi && hi <= g->insts);
     w->inst = g->kw_inst + lo;
+    for (uint32_t i = 0; i < 2 * (hi - lo); i++) w->group[i] = NO_ID;
     id_map_restart(g->m, &w->first, hi - lo);
     for (uint32_t i = hi - lo; i-- > 0;) { /* backwards, so that chains run in node order */
         if (i >= AHEAD) {
@@ -499,6 +503,46 @@ static void apply_hint(asg *g, uint32_t ob, bool init_ok, uint32_t chain, const 
     bad_hint(g, ob, "\"from\" names a writer that did not write the value");
 }
 
+/* The group of the writers whose chain starts at that place, after the initial state if `init`;
+   only those that left a tombstone if `tomb`.  For one chain `init` depends on `tomb` alone. */
+static uint32_t group_of(asg *g, const key_writers *w, uint32_t chain, bool init, bool tomb)
+{
+    uint32_t *group = chain != NO_ID ? &w->group[2 * chain + tomb] : NULL;
+    if (group && *group != NO_ID) return *group;
+    size_t first = g->cand_pool.n;
+    if (init) vec_push(g->m, &g->cand_pool, RF_INIT);
+    for (uint32_t i = chain; i != NO_ID; i = w->next[i])
+        if (!tomb || g->h->op_kind[g->inst_op[w->inst[i]]] & OP_TOMB)
+            vec_push(g->m, &g->cand_pool, w->node[i]);
+    uint32_t made = asg_cand_group(g, first);
+    if (group) *group = made;
+    return made;
+}
+
+/* The place of v in a group, or NO_ID.  Writers stand there in node order. */
+static uint32_t place_of(const asg *g, uint32_t group, node_id v)
+{
+    const cand_group *x = &g->cand_groups.at[group];
+    const node_id *at = g->cand_pool.at + x->first;
+    uint32_t init = x->n && at[0] == RF_INIT;
+    uint32_t i = init + (uint32_t)lower_bound_u32(at + init, x->n - init, v);
+    return i < x->n && at[i] == v ? i : NO_ID;
+}
+
+/* How many members of a group that has no initial state are not v, 2 standing for more; *one: the
+   first of them. */
+static uint32_t count_tombs(const asg *g, uint32_t group, node_id v, node_id *one)
+{
+    cand_group x = g->cand_groups.at[group];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < x.n && count < 2; i++) {
+        node_id w = g->cand_pool.at[x.first + i];
+        if (w == v) continue;
+        if (!count++) *one = w;
+    }
+    return count;
+}
+
 static void resolve_ob(asg *g, uint32_t ob, const key_writers *w, value_id init, bool init_open)
 {
     value_id x = g->ob_value[ob];
@@ -507,9 +551,11 @@ static void resolve_ob(asg *g, uint32_t ob, const key_writers *w, value_id init,
     node_id one = NO_ID;
     bool init_ok = init == x;
     bool tomb = x == VALUE_NULL && g->h->op_kind[g->ob_op[ob]] & OP_TOMB;
-    for (uint32_t i = chain; i != NO_ID && count < 2; i = w->next[i]) {
+    if (tomb && chain != NO_ID) /* most of the chain may be no tombstones: it is walked once */
+        count = count_tombs(g, group_of(g, w, chain, false, true), self, &one);
+    for (uint32_t i = chain; i != NO_ID && count < 2 && !tomb; i = w->next[i]) {
         node_id v = w->node[i];
-        if (v == self || (tomb && !(g->h->op_kind[g->inst_op[w->inst[i]]] & OP_TOMB))) continue;
+        if (v == self) continue;
         one = v;
         count++;
     }
@@ -519,9 +565,7 @@ static void resolve_ob(asg *g, uint32_t ob, const key_writers *w, value_id init,
     g->ob_rf[ob] = RF_OPEN;
     if (g->h->op_kind[g->ob_op[ob]] & OP_ATTR) apply_hint(g, ob, init_cand, chain, w);
     if (g->ob_rf[ob] == RF_INIT && init_open) { /* one of the reads that fix the initial value */
-        vec_push(g->m, &g->open, ob);
-        vec_push(g->m, &g->cand_first, (uint32_t)g->cand.n);
-        vec_push(g->m, &g->cand, RF_INIT);
+        asg_open(g, ob, group_of(g, w, NO_ID, true, false), NO_ID);
         g->ob_rf[ob] = RF_OPEN;
         return;
     }
@@ -532,16 +576,8 @@ static void resolve_ob(asg *g, uint32_t ob, const key_writers *w, value_id init,
     } else if (count == 1 && !init_open) { /* an open initial value is always a choice */
         g->ob_rf[ob] = init_cand ? RF_INIT : one;
     } else {
-        vec_push(g->m, &g->open, ob);
-        vec_push(g->m, &g->cand_first, (uint32_t)g->cand.n);
-        if (init_cand) vec_push(g->m, &g->cand, RF_INIT);
-        for (uint32_t i = chain; i != NO_ID; i = w->next[i]) {
-            node_id v = w->node[i];
-            if (v != self && !(tomb && !(g->h->op_kind[g->inst_op[w->inst[i]]] & OP_TOMB)))
-                vec_push(g->m, &g->cand, v);
-            if (g->cand.n >= UINT32_MAX - 16)
-                guard_fail(g->m->guard, GUARD_UNSUPPORTED, "more than 2^32 read-from candidates");
-        }
+        uint32_t group = group_of(g, w, chain, init_cand, tomb);
+        asg_open(g, ob, group, place_of(g, group, self));
     }
 }
 
@@ -607,6 +643,7 @@ static void resolve_slowly(asg *g, written_pairs *all, const uint8_t *slow, cons
     id_map_free(g->m, &w.first);
     mem_put(g->m, w.next);
     mem_put(g->m, w.node);
+    mem_put(g->m, w.group);
     mem_put(g->m, w.named);
     mem_put(g->m, by_key);
     mem_put(g->m, start);
@@ -680,6 +717,7 @@ static void resolve(asg *g, written_pairs *all)
     dense d;
     uint8_t *slow = load_dense(g, &d);
     VEC(uint32_t) rest = {0};
+    vec_push(g->m, &g->cand_first, 0);
     g->ob_rf = mem_array(g->m, uint32_t, g->obs + 1);
     g->ob_inst = mem_array(g->m, uint32_t, g->obs + 1);
     for (uint32_t ob = 0; ob < g->obs; ob++) {
@@ -719,8 +757,6 @@ static void resolve(asg *g, written_pairs *all)
     bool any = rest.n > 0;
     for (size_t k = 0; k < history_keys(h) && !any; k++) any = slow[k] && !g->list_key[k];
     if (any) resolve_slowly(g, all, slow, rest.at, rest.n);
-    assert(g->cand_first.n == g->open.n);
-    vec_push(g->m, &g->cand_first, (uint32_t)g->cand.n);
     vec_free(g->m, &rest);
     mem_put(g->m, slow);
 }

@@ -16,6 +16,8 @@
 #ifndef RATEL_ASG_ASG_H
 #define RATEL_ASG_ASG_H
 
+#include <assert.h>
+
 #include "history/history.h"
 #include "opt/mixed_row.h"
 
@@ -59,6 +61,17 @@ typedef struct fault {
     value_id element; /* ANOMALY_DUPLICATE_ELEMENTS: the one that is there too often */
 } fault;
 
+/* Candidates that several reads have in common: the writers of one value of one key, say. */
+typedef struct cand_group {
+    uint32_t first, n; /* of cand_pool */
+} cand_group;
+
+/* The candidates of one open obligation: those of a group, but for one, which is of the reader. */
+typedef struct cand_ref {
+    uint32_t group;
+    uint32_t skip; /* the place in the group that is left out, or NO_ID */
+} cand_ref;
+
 typedef struct asg {
     const history *h;
     mem *m;
@@ -96,10 +109,13 @@ typedef struct asg {
     uint32_t *ob_inst; /* the install read from, where ob_rf is a node */
     size_t ob_cap;
     VEC(uint32_t) late; /* obligations that needed more than a table */
-    /* candidates of open obligations, which stand in no particular order (see asg_open_of) */
+    /* candidates of open obligations, which stand in no particular order (see asg_open_of): each
+       refers to a group, which it may share (asg_cand, asg_cands) */
     VEC(uint32_t) open;       /* obligations that are open */
-    VEC(uint32_t) cand_first; /* open.n + 1 entries */
-    VEC(node_id) cand;        /* nodes or RF_INIT */
+    VEC(uint32_t) cand_first; /* open.n + 1 entries: the numbers of their candidates */
+    VEC(cand_ref) cand_ref;   /* open.n entries */
+    VEC(cand_group) cand_groups;
+    VEC(node_id) cand_pool; /* what the groups hold: nodes, after RF_INIT if it is one */
 
     uint8_t *list_key;        /* per key: 1 a list, 2 a list whose order must be searched */
     uint32_t wild_lists;      /* keys of the second kind */
@@ -164,6 +180,36 @@ void asg_mixed_rows(asg *g);
 const char *mixed_refusal(const history *h, bool postgres, mem *m);
 /* A fresh array: per obligation its index in g->open, or NO_ID. */
 uint32_t *asg_open_of(const asg *g);
+
+/* How many candidates all open obligations have.  Their numbers run from cand_first of the one to
+   that of the next, and other arrays may be parallel to them. */
+static inline uint32_t asg_cands(const asg *g)
+{
+    assert(g->cand_first.n == g->open.n + 1);
+    return g->cand_first.at[g->open.n];
+}
+/* Candidate number i, which is one of the open obligation with index `open`: a node or RF_INIT. */
+static inline uint32_t asg_cand(const asg *g, size_t open, uint32_t i)
+{
+    assert(i >= g->cand_first.at[open] && i < g->cand_first.at[open + 1]);
+    cand_ref r = g->cand_ref.at[open];
+    i -= g->cand_first.at[open];
+    i += i >= r.skip;
+    assert(i < g->cand_groups.at[r.group].n);
+    return g->cand_pool.at[g->cand_groups.at[r.group].first + i];
+}
+/* May it have seen the initial state?  That is always the first candidate. */
+static inline bool asg_cand_init(const asg *g, size_t open)
+{
+    return g->cand_first.at[open] < g->cand_first.at[open + 1] &&
+           asg_cand(g, open, g->cand_first.at[open]) == RF_INIT;
+}
+/* candidates.c: what cand_pool holds from `first` on becomes a group; its number. */
+uint32_t asg_cand_group(asg *g, size_t first);
+/* An obligation becomes open, with the candidates of the group. */
+void asg_open(asg *g, uint32_t ob, uint32_t group, uint32_t skip);
+/* Forgets open obligations and groups from these numbers on. */
+void asg_unopen(asg *g, size_t open, size_t groups);
 
 static inline size_t asg_obs(const asg *g)
 {

@@ -11,9 +11,9 @@
  * Only edges that can matter are made: of a session's visible writers of x the last one, and none
  * that session order or causality already implies (AWDIT's observation).  MAV and RA walk, for
  * each pair of t3 and t2, the smaller of t2's write set and t3's reads, which is what keeps them
- * at O(n^1.5).  Causality uses clocks: for each chain (a session, or a transaction of unknown
- * outcome) the last member that reaches a node, computed for 32 chains at a time, so that memory
- * does not grow with the number of sessions.
+ * at O(n^1.5).  Causality uses clocks: for each chain of writers (a session, or a path along
+ * session order and read-from, whichever are fewer) the last member that reaches a node, computed
+ * for 32 chains at a time, so that memory does not grow with the number of sessions.
  *
  * If t1 is the initial state, a visible t2 is a contradiction by itself.
  */
@@ -151,13 +151,19 @@ static bool derive_direct(deriver *d, bool ra)
 /* --- causality -------------------------------------------------------------------------------- */
 
 #define BLOCK 32u
+#ifdef RATEL_HOSTILE
+#define MANY ((size_t)0)
+#else
+#define MANY ((size_t)16) /* edges for each read and transaction; below, cycles stay short */
+#endif
 
 typedef struct causal {
     asg *g;
     const view *w;
     uint32_t chains;
-    uint32_t *chain; /* per node */
-    uint32_t *place; /* per node: position in its chain, from 1; monotone with the node number */
+    bool by_node;    /* chains are sessions, in which places rise with node numbers */
+    uint32_t *chain; /* per node, or NO_ID: none is needed, for it writes nothing */
+    uint32_t *place; /* per node: position in its chain, from 1 */
     uint32_t *clock; /* per node, BLOCK entries: place of the last member of the chain that
                         reaches the node; 0 none */
     uint32_t *ob_start, *by_key;
@@ -167,47 +173,88 @@ typedef struct causal {
     node_id *w_node;
     uint32_t *w_chain, *w_place, *unseen;
     uint32_t run_start[BLOCK], run_end[BLOCK], run_at[BLOCK];
+    size_t many; /* so many edges: leave out those that a read before it in its session has made */
 } causal;
 
-/* Sessions are chains while session order counts.  Transactions of unknown outcome have no
-   session successor, and without session order nobody has: then nodes are threaded greedily into
-   paths, each continuing the chain of a predecessor that is still its chain's end. */
-static void make_chains(causal *c, const node_id *order, uint32_t n)
+/* Sessions as chains, those in which somebody writes; node order is chain order then. */
+static void chain_sessions(causal *c)
+{
+    asg *g = c->g;
+    c->chains = 0;
+    for (node_id v = 0, end; v < g->nodes; v = end) {
+        bool writes = g->inst_first[v] < g->inst_first[v + 1];
+        for (end = v + 1; end < g->nodes && g->so_pred[end] == end - 1; end++)
+            writes = writes || g->inst_first[end] < g->inst_first[end + 1];
+        for (node_id u = v; u < end; u++) {
+            c->chain[u] = writes ? c->chains : NO_ID;
+            c->place[u] = u - v + 1;
+        }
+        c->chains += writes;
+    }
+    c->by_node = true;
+}
+
+/* A chain whose last member so far was `end` when it was seen to lead somewhere. */
+typedef struct chain_end {
+    uint32_t chain;
+    node_id end;
+} chain_end;
+
+/* Threads all that write into paths, greedily: each continues a chain whose end leads to it, maybe
+   through transactions that only read. */
+static void chain_paths(causal *c, const node_id *order, uint32_t n)
 {
     asg *g = c->g;
     const view *w = c->w;
-    c->chain = mem_array(g->m, uint32_t, (size_t)g->nodes + 1);
-    c->place = mem_array0(g->m, uint32_t, (size_t)g->nodes + 1);
-    if (w->so && !g->unknown) {
-        for (node_id v = 0; v < g->nodes; v++) {
-            node_id p = g->so_pred[v];
-            assert(p == NO_ID || p < v);
-            c->chain[v] = p != NO_ID ? c->chain[p] : c->chains++;
-            c->place[v] = p != NO_ID ? c->place[p] + 1 : 1;
-        }
-        return;
-    }
     node_id *end = mem_array(g->m, node_id, (size_t)g->nodes + 1); /* per chain */
+    chain_end *leads = mem_array(g->m, chain_end, (size_t)g->nodes + 1);
+    c->chains = 0;
+    memset(c->chain, 0xff, ((size_t)g->nodes + 1) * sizeof *c->chain);
     for (uint32_t i = 0; i < n; i++) {
         node_id v = order[i], p = w->so ? g->so_pred[v] : NO_ID;
-        bool found = p != NO_ID && end[c->chain[p]] == p;
+        chain_end x = {NO_ID, NO_ID};
+        if (p != NO_ID) x = leads[p];
+        bool found = x.chain != NO_ID && end[x.chain] == x.end;
         for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1] && !found; ob++) {
-            p = w->rf[ob];
-            found = p < RF_LAST && end[c->chain[p]] == p;
+            if (w->rf[ob] >= RF_LAST) continue;
+            x = leads[w->rf[ob]]; /* who was read from stands before v in the order */
+            found = x.chain != NO_ID && end[x.chain] == x.end;
         }
-        assert(!c->place[v] && (!found || c->place[p])); /* p stands before v in the order */
-        c->chain[v] = found ? c->chain[p] : c->chains++;
-        c->place[v] = found ? c->place[p] + 1 : 1;
-        end[c->chain[v]] = v;
+        if (!found) x = (chain_end){NO_ID, NO_ID};
+        if (g->inst_first[v] < g->inst_first[v + 1]) {
+            c->place[v] = found ? c->place[x.end] + 1 : 1;
+            if (!found) x.chain = c->chains++;
+            c->chain[v] = x.chain;
+            end[x.chain] = x.end = v;
+        }
+        leads[v] = x;
     }
+    c->by_node = false;
+    mem_put(g->m, leads);
     mem_put(g->m, end);
+}
+
+/* Sessions are chains where they are few, so that one block has them all.  Transactions of unknown
+   outcome have no session successor, and without session order nobody has: then paths are.  They
+   also are, if fewer, where sessions are many; and in small histories, which tests compare. */
+static void make_chains(causal *c, const node_id *order, uint32_t n)
+{
+    asg *g = c->g;
+    c->chain = mem_array(g->m, uint32_t, (size_t)g->nodes + 1);
+    c->place = mem_array0(g->m, uint32_t, (size_t)g->nodes + 1);
+    bool sessions = c->w->so && !g->unknown;
+    if (sessions) chain_sessions(c);
+    if (sessions && c->chains <= BLOCK && g->nodes > 1024) return;
+    uint32_t before = c->chains;
+    chain_paths(c, order, n);
+    if (sessions && c->chains >= before) chain_sessions(c);
 }
 
 /* The installs of each key, by chain and then by place. */
 static void sort_writers(causal *c, const node_id *order, uint32_t n)
 {
     asg *g = c->g;
-    if (c->w->so && !g->unknown) { /* node order is chain order */
+    if (c->by_node) {
         c->kw_first = g->kw_first;
         c->kw_inst = g->kw_inst;
         return;
@@ -294,52 +341,69 @@ static uint32_t load_writers(causal *c, key_id k)
 }
 
 /* For each writer t1 and each chain of the block: the place of the chain's first writer of the key
-   that does not lead to t1.  Within t1's own chain clocks only grow, so cursors only advance. */
+   that does not lead to t1.  Within t1's own chain clocks only grow, so cursors only advance; they
+   are for chains with several writers of the key.  Where sessions are many most have one. */
 static void first_unseen(causal *c, uint32_t n, uint32_t lo)
 {
-    uint32_t runs = 0;
+    uint32_t longer = 0, *first = c->unseen + (size_t)n * BLOCK; /* row n: the initial state */
+    for (uint32_t i = 0; i < BLOCK; i++) first[i] = UINT32_MAX;
     for (uint32_t i = 0; i < n;) {
-        uint32_t end = i + 1;
+        uint32_t end = i + 1, j = c->w_chain[i] - lo;
         while (end < n && c->w_chain[end] == c->w_chain[i]) end++;
-        if (c->w_chain[i] - lo < BLOCK) {
-            assert(runs < BLOCK);
-            c->run_start[runs] = i;
-            c->run_end[runs++] = end;
+        if (j < BLOCK) first[j] = c->w_place[i];
+        if (j < BLOCK && end > i + 1) {
+            assert(longer < BLOCK);
+            c->run_start[longer] = i;
+            c->run_end[longer++] = end;
         }
         i = end;
     }
-    uint32_t none[BLOCK], *first = c->unseen + (size_t)n * BLOCK; /* row n: the initial state */
-    for (uint32_t i = 0; i < BLOCK; i++) none[i] = UINT32_MAX;
-    memcpy(first, none, sizeof none);
-    for (uint32_t r = 0; r < runs; r++)
-        first[c->w_chain[c->run_start[r]] - lo] = c->w_place[c->run_start[r]];
     for (uint32_t i = 0; i < n; i++) {
         if (!i || c->w_chain[i] != c->w_chain[i - 1])
-            for (uint32_t r = 0; r < runs; r++) c->run_at[r] = c->run_start[r];
-        uint32_t *row = c->unseen + (size_t)i * BLOCK;
+            for (uint32_t r = 0; r < longer; r++) c->run_at[r] = c->run_start[r];
+        uint32_t *row = c->unseen + (size_t)i * BLOCK, own = c->w_chain[i] - lo;
         const uint32_t *clock = c->clock + (size_t)c->w_node[i] * BLOCK;
         if (i + AHEAD < n) fetch_row(c, c->w_node[i + AHEAD]);
-        memcpy(row, none, sizeof none);
-        for (uint32_t r = 0; r < runs; r++) {
+        for (uint32_t j = 0; j < BLOCK; j++) row[j] = clock[j] < first[j] ? first[j] : UINT32_MAX;
+        if (own < BLOCK) row[own] = UINT32_MAX; /* unless it has more writers: below */
+        for (uint32_t r = 0; r < longer; r++) {
             uint32_t at = c->run_at[r], end = c->run_end[r];
-            uint32_t ch = c->w_chain[c->run_start[r]], seen = clock[ch - lo];
-            if (ch == c->w_chain[i]) seen = c->w_place[i];
+            uint32_t j = c->w_chain[c->run_start[r]] - lo, seen = clock[j];
+            if (j == own) seen = c->w_place[i];
             while (at < end && c->w_place[at] <= seen) at++;
             c->run_at[r] = at;
-            if (at < end) row[ch - lo] = c->w_place[at];
+            row[j] = at < end ? c->w_place[at] : UINT32_MAX;
         }
     }
 }
 
-/* The read saw more of chain ch than what it read from: the last such writer precedes that. */
+/* The read saw more of chain ch than what it read from: the last such writer precedes that.  From
+   then on it counts as seen by what was read, so that other reads of the same version, of which
+   there may be as many as transactions, make no edge that is known already. */
 static bool unseen_writer(deriver *d, causal *c, uint32_t n, uint32_t ob, uint32_t ch,
-                          uint32_t upto)
+                          uint32_t upto, uint32_t *unseen)
 {
     /* The last writer of the chain whose place is not after `upto` stands right before i. */
     SEARCH_FIRST(uint32_t, i, 0, n,
                  c->w_chain[i] > ch || (c->w_chain[i] == ch && c->w_place[i] > upto));
     assert(i > 0 && c->w_chain[i - 1] == ch);
+    *unseen = i < n && c->w_chain[i] == ch ? c->w_place[i] : UINT32_MAX;
     return precede(d, c->w_node[i - 1], ob);
+}
+
+/* A read of the key before read i, by the same transaction or one before it in its session, in
+   by_key; or NO_ID.  Every writer that it saw precedes what it read, which read i sees too: of
+   those writers only the one that it read must precede what i read. */
+static uint32_t read_before(const causal *c, uint32_t i, key_id k)
+{
+    const asg *g = c->g;
+    if (!c->w->so || i == c->ob_start[k] || g->extra.n < c->many) return NO_ID;
+    uint32_t before = c->by_key[i - 1], rf = c->w->rf[before];
+    node_id u = g->ob_node[before], v = g->ob_node[c->by_key[i]];
+    const uint32_t *session = g->h->txn_session;
+    if (rf >= RF_LAST || (c->w->out && c->w->out[u])) return NO_ID;
+    if (u != v && (g->maybe[u] || session[g->node_txn[u]] != session[g->node_txn[v]])) return NO_ID;
+    return before;
 }
 
 static bool causal_key(deriver *d, causal *c, key_id k, uint32_t lo)
@@ -360,12 +424,18 @@ static bool causal_key(deriver *d, causal *c, key_id k, uint32_t lo)
         if ((t1 >= RF_LAST && t1 != RF_INIT) || (w->out && w->out[t3])) continue;
         assert(t1 == RF_INIT || (c->index[t1] < n && c->w_node[c->index[t1]] == t1));
         const uint32_t *row = c->clock + (size_t)t3 * BLOCK;
-        const uint32_t *unseen = c->unseen + (size_t)(t1 == RF_INIT ? n : c->index[t1]) * BLOCK;
+        uint32_t *unseen = c->unseen + (size_t)(t1 == RF_INIT ? n : c->index[t1]) * BLOCK;
         uint32_t any = 0;
         for (uint32_t j = 0; j < BLOCK; j++) any |= row[j] >= unseen[j];
         if (!any) continue;
-        for (uint32_t j = 0; j < BLOCK; j++)
-            if (row[j] >= unseen[j] && !unseen_writer(d, c, n, ob, lo + j, row[j])) return false;
+        uint32_t before = read_before(c, i, k);
+        const uint32_t *old =
+            before == NO_ID ? NULL : c->clock + (size_t)g->ob_node[before] * BLOCK;
+        uint32_t kept = before == NO_ID ? 0 : c->chain[w->rf[before]] - lo;
+        for (uint32_t j = 0; j < BLOCK; j++) {
+            if (row[j] < unseen[j] || (old && row[j] == old[j] && j != kept)) continue;
+            if (!unseen_writer(d, c, n, ob, lo + j, row[j], &unseen[j])) return false;
+        }
         guard_tick(g->m->guard);
     }
     return true;
@@ -375,6 +445,7 @@ static bool derive_causal(deriver *d, const node_id *order, uint32_t n)
 {
     asg *g = d->g;
     causal c = {.g = g, .w = d->w};
+    c.many = g->extra.n + MANY * (asg_obs(g) + g->nodes);
     asg_by_key(g);
     size_t keys = history_keys(g->h);
     make_chains(&c, order, n);

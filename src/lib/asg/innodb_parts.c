@@ -119,6 +119,32 @@ static void move_installs(maker *k, const uint32_t *by)
     }
 }
 
+/* A group has writers of one key, so that those of a transaction are written by one part. */
+static void move_candidates(maker *k)
+{
+    const asg *g = k->g;
+    asg *s = k->s;
+    uint32_t *group = mem_array(g->m, uint32_t, g->cand_groups.n + 1);
+    memset(group, 0xff, (g->cand_groups.n + 1) * sizeof *group);
+    vec_push(g->m, &s->cand_first, 0);
+    for (size_t i = 0; i < g->open.n; i++) {
+        uint32_t ob = g->open.at[i], from = g->cand_ref.at[i].group;
+        if (group[from] == NO_ID) {
+            cand_group x = g->cand_groups.at[from];
+            size_t first = s->cand_pool.n;
+            for (uint32_t j = x.first; j < x.first + x.n; j++) {
+                uint32_t c = g->cand_pool.at[j];
+                if (c < RF_LAST) c = writing_part(k, c, g->ob_key[ob]);
+                vec_push(g->m, &s->cand_pool, c);
+            }
+            group[from] = asg_cand_group(s, first);
+        }
+        asg_open(s, k->ob_fresh[ob], group[from], g->cand_ref.at[i].skip);
+        guard_tick(g->m->guard);
+    }
+    mem_put(g->m, group);
+}
+
 static void move_reads(maker *k, const uint32_t *by)
 {
     const asg *g = k->g;
@@ -138,17 +164,7 @@ static void move_reads(maker *k, const uint32_t *by)
         if (own != NO_ID && s->inst_node[k->inst_fresh[own]] < s->ob_node[i])
             s->ob_flags[i] |= OB_OWN;
     }
-    for (size_t i = 0; i < g->open.n; i++) {
-        uint32_t ob = g->open.at[i];
-        vec_push(g->m, &s->open, k->ob_fresh[ob]);
-        vec_push(g->m, &s->cand_first, (uint32_t)s->cand.n);
-        for (uint32_t j = g->cand_first.at[i]; j < g->cand_first.at[i + 1]; j++) {
-            uint32_t c = g->cand.at[j];
-            uint32_t moved = c < RF_LAST ? writing_part(k, c, g->ob_key[ob]) : c;
-            vec_push(g->m, &s->cand, moved);
-        }
-    }
-    vec_push(g->m, &s->cand_first, (uint32_t)s->cand.n);
+    move_candidates(k);
 }
 
 /* Lists whose order is searched: what can stand where is as it was, and each version belongs to the

@@ -337,22 +337,21 @@ static void add_candidates(chain_maker *c, const chain_key *y)
     for (uint32_t i = c->ob_first[y->key]; i < c->ob_first[y->key + 1]; i++) {
         uint32_t at = i - c->ob_first[y->key], ob = c->ob_index[i], content = c->ob_content.at[at];
         node_id v = g->ob_node[ob];
-        size_t before = g->cand.n;
+        size_t before = g->cand_pool.n;
         if (content == NO_ID) continue;
         const list_content *k = &x->content.at[content];
         for (uint32_t j = k->leavers; j < k->end; j++) {
             node_id w = x->leaver.at[j].node;
             if (w == v || !may_be_source(g, ob, w, c->ob_own.at[at])) continue;
-            vec_push(g->m, &g->cand, w);
+            vec_push(g->m, &g->cand_pool, w);
             vec_push(g->m, &x->cand_leaver, j);
             guard_tick(g->m->guard);
         }
-        if (g->cand.n == before) {
+        if (g->cand_pool.n == before) {
             rule_out(c, v);
             continue;
         }
-        vec_push(g->m, &g->open, ob);
-        vec_push(g->m, &g->cand_first, (uint32_t)g->cand.n);
+        asg_open(g, ob, asg_cand_group(g, before), NO_ID);
         vec_push(g->m, &x->read_stand, c->ob_own.at[at] ? stand_on(c, v, content) : NO_ID);
         vec_push(g->m, &x->read_content, content);
     }
@@ -414,7 +413,7 @@ bool asg_chains(asg *g, const uint8_t *chosen, const list_writes *writes, list_c
     chain_maker c = {.g = g, .x = x, .writes = writes};
     bool ok = true;
     x->first_open = (uint32_t)g->open.n;
-    x->first_cand = (uint32_t)g->cand.n;
+    x->first_cand = asg_cands(g);
     c.ob_index = asg_group(g, g->ob_key, asg_obs(g), keys, &c.ob_first);
     c.first_stand = mem_array(g->m, uint32_t, (size_t)g->nodes + 1);
     memset(c.first_stand, 0xff, ((size_t)g->nodes + 1) * sizeof *c.first_stand);

@@ -66,7 +66,7 @@ typedef struct list_chains {
     VEC(chain_writer) writer;
     VEC(list_leaver) leaver;
     uint32_t first_open;       /* of g->open: from there on reads of these keys */
-    uint32_t first_cand;       /* of g->cand: the same */
+    uint32_t first_cand;       /* of the numbers of candidates: the same */
     VEC(uint32_t) cand_leaver; /* per candidate from there on: of `leaver` */
     VEC(uint32_t)
     read_stand;                 /* per open read from there on: the reader's own stand if it saw its
@@ -86,7 +86,7 @@ static inline uint32_t content_as_list(const list_chains *x, uint32_t content)
 }
 
 /* The chains of the keys with chosen[k]; adds their reads to g->open.  False: there are too many;
-   then nothing is changed but g->open and g->cand, from first_open and first_cand on. */
+   then nothing is changed but the open reads of g, from first_open and first_cand on. */
 bool asg_chains(asg *g, const uint8_t *chosen, const list_writes *writes, list_chains *x);
 
 #endif

@@ -174,23 +174,22 @@ static void add_read(slot_maker *s, const slot_key *y, uint32_t ob, uint32_t ext
 {
     asg *g = s->g;
     list_slots *x = s->x;
-    size_t before = g->cand.n;
+    size_t before = g->cand_pool.n;
     uint32_t first, end;
     list_writes_of(&s->writes, y->key, g->ob_node[ob], &first, &end);
     bool own = first < end && s->writes.op[first] < g->ob_op[ob]; /* it saw its own appends, too */
     if (y->lo <= ext && ext <= y->hi && list_hint_allows(g, ob, RF_INIT, own)) {
-        vec_push(g->m, &g->cand, RF_INIT);
+        vec_push(g->m, &g->cand_pool, RF_INIT);
         vec_push(g->m, &x->cand_slot, SLOT_INITIAL);
     }
     for (uint32_t i = s->by_end.at[ext]; i != NO_ID; i = s->same_end.at[i]) {
         node_id w = x->slot.at[i].node;
         if (w == g->ob_node[ob] || !list_hint_allows(g, ob, w, own)) continue;
-        vec_push(g->m, &g->cand, w);
+        vec_push(g->m, &g->cand_pool, w);
         vec_push(g->m, &x->cand_slot, i);
     }
-    if (g->cand.n == before) blame_node(s, g->ob_node[ob]);
-    vec_push(g->m, &g->open, ob);
-    vec_push(g->m, &g->cand_first, (uint32_t)g->cand.n);
+    if (g->cand_pool.n == before) blame_node(s, g->ob_node[ob]);
+    asg_open(g, ob, asg_cand_group(g, before), NO_ID);
     vec_push(g->m, &x->ends, ext);
     vec_push(g->m, &x->read_key, (uint32_t)x->keys.n);
 }
@@ -241,14 +240,14 @@ static bool make_key(slot_maker *s, key_id k)
 bool asg_slots(asg *g)
 {
     if (g->slots || !g->wild_lists) return true;
-    size_t keys = history_keys(g->h), open = g->open.n, cand = g->cand.n;
+    size_t keys = history_keys(g->h), open = g->open.n, groups = g->cand_groups.n;
     slot_maker s = {.g = g, .x = mem_array0(g->m, list_slots, 1)};
     s.ob_index = asg_group(g, g->ob_key, asg_obs(g), keys, &s.ob_first);
     list_writes_load(g, &s.writes);
     s.own = mem_array(g->m, uint32_t, (size_t)g->nodes + 1);
     memset(s.own, 0xff, ((size_t)g->nodes + 1) * sizeof *s.own);
     s.x->first_open = (uint32_t)open;
-    s.x->first_cand = (uint32_t)cand;
+    s.x->first_cand = asg_cands(g);
     bool ok = true;
     uint8_t *chained = mem_array0(g->m, uint8_t, keys + 1);
     for (key_id k = 0; k < keys; k++)
@@ -261,11 +260,7 @@ bool asg_slots(asg *g)
         s.x->impossible = true;
         s.x->blame = s.x->chains.blame;
     }
-    if (!ok || s.x->impossible) {
-        g->open.n = open;
-        g->cand.n = cand;
-        g->cand_first.n = open + 1;
-    }
+    if (!ok || s.x->impossible) asg_unopen(g, open, groups);
     mem_put(g->m, chained);
     if (ok) g->slots = s.x;
     mem_put(g->m, s.own);

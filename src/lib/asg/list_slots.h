@@ -42,7 +42,7 @@ typedef struct list_slots {
     VEC(list_writer) writer;
     uint32_t first_open;     /* of g->open: from there on reads of these lists ... */
     uint32_t end_open;       /* ... up to there; those after them are of the chains */
-    uint32_t first_cand;     /* of g->cand: the same */
+    uint32_t first_cand;     /* of the numbers of candidates: the same */
     VEC(uint32_t) cand_slot; /* per candidate from there on: its slot, or SLOT_INITIAL */
     VEC(uint32_t) ends;      /* per open read from there on: how many elements it saw */
     VEC(uint32_t) read_key;  /* ... and the index of its key in `keys` */

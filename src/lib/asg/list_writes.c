@@ -2,6 +2,7 @@
  * list_writes.c - see list_writes.h.
  */
 #include "asg/list_writes.h"
+#include "base/search.h"
 
 #include <assert.h>
 
@@ -45,16 +46,9 @@ uint32_t list_writes_end(const list_writes *w, key_id k, uint32_t i)
 
 void list_writes_of(const list_writes *w, key_id k, node_id v, uint32_t *first, uint32_t *end)
 {
-    uint32_t lo = w->first[k], hi = w->first[k + 1];
-    while (lo < hi) {
-        uint32_t mid = lo + (hi - lo) / 2;
-        if (w->node[w->op[mid]] < v)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    *first = *end = lo;
-    if (lo < w->first[k + 1] && w->node[w->op[lo]] == v) *end = list_writes_end(w, k, lo);
+    SEARCH_FIRST(uint32_t, at, w->first[k], w->first[k + 1], w->node[w->op[at]] >= v);
+    *first = *end = at;
+    if (at < w->first[k + 1] && w->node[w->op[at]] == v) *end = list_writes_end(w, k, at);
 }
 
 bool list_init_named(const history *h, key_id k)

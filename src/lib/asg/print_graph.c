@@ -81,7 +81,7 @@ static void print_obligation(const asg *g, uint32_t ob, uint32_t open, printer *
         strbuf_str(&d->text, " from one of");
         for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++) {
             strbuf_char(&d->text, ' ');
-            print_source(g, g->cand.at[i], &d->text);
+            print_source(g, asg_cand(g, open, i), &d->text);
         }
     } else {
         strbuf_str(&d->text, " from ");

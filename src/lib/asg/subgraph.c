@@ -16,7 +16,28 @@ typedef struct maker {
     const node_id *fresh; /* per node of g: its number in the part, or NO_ID */
     uint32_t *ob_fresh;   /* per obligation of g, from ob_base on */
     uint32_t *open_of;    /* per obligation of g: its index in g->open, or NO_ID */
+    uint32_t *group;      /* per group of candidates of g: the part's, or one of these two */
 } maker;
+
+#define GROUP_NEW NO_ID           /* nobody has asked yet */
+#define GROUP_OUTSIDE (NO_ID - 1) /* some candidate is no member */
+
+/* The part's copy of a group of candidates, or GROUP_OUTSIDE. */
+static uint32_t group_within(const maker *k, uint32_t group)
+{
+    const asg *g = k->g;
+    asg *p = k->part;
+    cand_group x = g->cand_groups.at[group];
+    const node_id *at = g->cand_pool.at + x.first;
+    if (k->group[group] != GROUP_NEW) return k->group[group];
+    k->group[group] = GROUP_OUTSIDE;
+    for (uint32_t i = 0; i < x.n; i++)
+        if (at[i] < RF_LAST && k->fresh[at[i]] == NO_ID) return GROUP_OUTSIDE;
+    size_t first = p->cand_pool.n;
+    for (uint32_t i = 0; i < x.n; i++)
+        vec_push(p->m, &p->cand_pool, at[i] < RF_LAST ? k->fresh[at[i]] : at[i]);
+    return k->group[group] = asg_cand_group(p, first);
+}
 
 /* Can the read have seen only members of the part?  Sets *open to its index in g->open, or to
    NO_ID. */
@@ -30,9 +51,8 @@ static bool within(const maker *k, uint32_t ob, uint32_t *open)
     if (rf != RF_OPEN || k->open_of[ob] == NO_ID) return false;
     if (g->ob_flags[ob] & OB_LIST) return false;
     *open = k->open_of[ob];
-    for (uint32_t i = g->cand_first.at[*open]; i < g->cand_first.at[*open + 1]; i++)
-        if (g->cand.at[i] < RF_LAST && k->fresh[g->cand.at[i]] == NO_ID) return false;
-    return true;
+    /* The reader itself, which the group may hold as well, is a member. */
+    return group_within(k, g->cand_ref.at[*open].group) != GROUP_OUTSIDE;
 }
 
 static void keep_read(maker *k, uint32_t ob, uint32_t open, node_id v)
@@ -53,12 +73,7 @@ static void keep_read(maker *k, uint32_t ob, uint32_t open, node_id v)
         p->ob_inst[at] = p->inst_first[k->fresh[rf]] + g->ob_inst[ob] - g->inst_first[rf];
     assert(rf >= RF_LAST || p->inst_key[p->ob_inst[at]] == p->ob_key[at]);
     if (open == NO_ID) return;
-    vec_push(p->m, &p->open, at);
-    for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++) {
-        uint32_t c = g->cand.at[i];
-        vec_push(p->m, &p->cand, c < RF_LAST ? k->fresh[c] : c);
-    }
-    vec_push(p->m, &p->cand_first, (uint32_t)p->cand.n);
+    asg_open(p, at, group_within(k, g->cand_ref.at[open].group), g->cand_ref.at[open].skip);
 }
 
 static void keep_installs(maker *k, const node_id *nodes)
@@ -130,6 +145,8 @@ void asg_part(asg *p, const asg *g, const node_id *nodes, uint32_t n, const node
     vec_push(m, &p->cand_first, 0);
     maker k = {.g = g, .part = p, .fresh = fresh};
     k.open_of = asg_open_of(g);
+    k.group = mem_array(m, uint32_t, g->cand_groups.n + 1);
+    for (size_t i = 0; i < g->cand_groups.n; i++) k.group[i] = GROUP_NEW;
     k.ob_fresh = mem_array(m, uint32_t, g->obs + 1);
     memset(k.ob_fresh, 0xff, (g->obs + 1) * sizeof *k.ob_fresh);
     keep_installs(&k, nodes);
@@ -166,7 +183,7 @@ void asg_part(asg *p, const asg *g, const node_id *nodes, uint32_t n, const node
         asg_add_edge(p, fresh[e->from], fresh[e->to], (enum edge_kind)e->kind, e->key, ob);
     }
     p->base_extra = p->extra.n;
-    assert(p->cand_first.n == p->open.n + 1 && p->cand_first.at[p->open.n] == p->cand.n);
     mem_put(m, k.open_of);
+    mem_put(m, k.group);
     mem_put(m, k.ob_fresh);
 }

@@ -190,7 +190,7 @@ bool aborted_errors_explained(engine *e, bool *by_rows)
     /* at read committed every row may come from a state of its own */
     if (unknown || e->level.mode == MODE_ROW || e->store.horizon || e->unsure) return true;
     /* nor are constraints those of one state where another session may have changed them */
-    if (e->plans.changes_schema && e->log->sessions.n > 1) return true;
+    if (engine_shares_changes(e) && e->log->sessions.n > 1) return true;
     if (!aborted_errors_asked(e->log) || !order_is_fact(e, true)) return true;
     assert(!e->run.focus && !e->run.upto && !e->hooks.choose);
     *by_rows = true;

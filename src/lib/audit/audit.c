@@ -13,6 +13,7 @@
 #include "audit/audit_internal.h"
 #include "audit/audit_schedule.h"
 #include "audit/compressed.h"
+#include "audit/narrow_log.h"
 #include "base/clock.h"
 #include "opt/level.h"
 
@@ -151,7 +152,10 @@ static void decide_log(audit *a, const audit_options *o, audit_answer *answer)
     answer->level = a->e.level.name;
     answer->statements = a->log.statements;
     answer->sessions = a->log.sessions.n;
+    a->narrow.on = false;
     search_decide(&a->e, answer);
+    if (a->log.unknown.n && answer->verdict == AUDIT_UNDECIDED && !o->lenient)
+        narrow_decide(a, o, answer);
 }
 
 /* A limit while deciding is an answer; everything else is an error. */
@@ -165,13 +169,21 @@ int audit_ended(audit *a, audit_answer *answer)
         n = snprintf(a->text, sizeof a->text,
                      "in the dump, line %llu: ", (unsigned long long)g->line);
     snprintf(a->text + n, sizeof a->text - (size_t)n, "%s%s",
-             g->code == SQL_RAISED || g->code == SQL_REFUSED ? "in the initial state: " : "",
+             g->code == SQL_REFUSED && !a->e.x.c.unparsed ? "in the initial state: not understood: "
+             : g->code == SQL_RAISED || g->code == SQL_REFUSED ? "in the initial state: "
+                                                               : "",
              g->text);
     a->line = dumped ? 0 : g->line;
     a->column = dumped ? 0 : g->column;
-    bool unread = g->code == SQL_RAISED || g->code == SQL_REFUSED;
-    if (unread && answer->level && a->log.dialect != DIALECT_POSTGRES) {
-        /* not wrong, only not PostgreSQL's */
+    /* not wrong, only not known to us, or not PostgreSQL's */
+    bool unread =
+        (g->code == SQL_REFUSED && !a->e.x.c.unparsed) ||
+        ((g->code == SQL_REFUSED || g->code == SQL_RAISED) && a->log.dialect != DIALECT_POSTGRES);
+    if (unread && answer->level) {
+        if (!dumped && g->line) {
+            answer->line = g->line;
+            answer->column = g->column;
+        }
         answer->verdict = AUDIT_UNDECIDED;
         answer->reason = a->text;
         answer->txns = a->e.order.n;
@@ -261,12 +273,16 @@ static bool has_member(const char *p, const char *end, const char *word)
     return false;
 }
 
-bool audit_sniff(audit_read read, void *payload)
+int audit_sniff(audit_read read, void *payload)
 {
     audit *a = open_audit(&(audit_options){0});
-    if (!a) return false;
+    if (!a) return -1;
     volatile bool yes = false; /* outlives a jump */
-    if (!guard_armed(&a->guard)) {
+    if (guard_armed(&a->guard)) {
+        int code = a->guard.code;
+        audit_free(a);
+        return code == GUARD_NOMEM ? -1 : 0;
+    } else {
         source *s = &a->source;
         source_init(s, &a->kept, &a->guard, read, payload);
         packed_open(s);

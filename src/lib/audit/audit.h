@@ -56,6 +56,14 @@ typedef struct audit_edge { /* of a cycle that no serial order has */
     uint32_t statement; /* of the reader, from 1; 0: none */
 } audit_edge;
 
+/* How an answer about a log with unknown tables came about. */
+typedef enum audit_first_rows {
+    FIRST_ROWS_GIVEN, /* nothing had to be concluded about rows before the log */
+    FIRST_ROWS_FIT,   /* it holds with rows that fit its answers */
+    FIRST_ROWS_SHOWN, /* it is violated by what its answers show of them */
+    FIRST_ROWS_TIMED  /* the same; that these were before the log follows from times */
+} audit_first_rows;
+
 typedef struct audit_answer {
     audit_verdict verdict;
     const char *level;  /* the long name */
@@ -78,8 +86,9 @@ typedef struct audit_answer {
     const audit_edge *cycle;
     const char *repeated;    /* a sequence that gave a value twice, or NULL */
     const char *repeated_by; /* the transaction that got it first */
-    bool traced;             /* by a recorder: rests on all writers having been traced */
-    bool other_order;        /* it holds, but not in the log's order */
+    audit_first_rows first_rows;
+    bool traced;      /* by a recorder: rests on all writers having been traced */
+    bool other_order; /* it holds, but not in the log's order */
     size_t n_order;
     const char *const *order; /* it holds: a witness; transactions with the state each one read */
     const uint32_t *read;     /* by transaction of `order`: state of its first statement */
@@ -174,8 +183,9 @@ typedef struct audit_counts {
 
 /* The i-th finding that there may be; false past the end. */
 bool audit_finding_at(size_t i, audit_finding *out);
-/* Is this a log of SQL transactions?  Looks at the first bytes only. */
-bool audit_sniff(audit_read read, void *payload);
+/* Is this a log of SQL transactions?  Looks at the first bytes only.  1: yes, 0: no, or they cannot
+   be read, -1: there was no memory to look at them. */
+int audit_sniff(audit_read read, void *payload);
 /* Reads a log that may be wrong in many ways, and tells in which; lives until audit_free. */
 int audit_lint(audit **out, const audit_options *o, audit_read read, void *payload,
                audit_counts *counts, const audit_finding **at, size_t *n);

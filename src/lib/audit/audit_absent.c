@@ -96,10 +96,10 @@ bool audit_finding_at(size_t i, audit_finding *out)
     return false;
 }
 
-bool audit_sniff(audit_read read, void *payload)
+int audit_sniff(audit_read read, void *payload)
 {
     (void)read, (void)payload;
-    return false;
+    return 0;
 }
 
 int audit_lint(audit **out, const audit_options *o, audit_read read, void *payload,

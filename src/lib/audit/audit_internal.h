@@ -21,6 +21,11 @@ struct audit {
     bool read;    /* the log is whole */
     bool in_dump; /* reading the dump: errors carry its line numbers */
     sql_log log;
+    struct {     /* the log made of what is known of its first rows (narrow_log.h) */
+        bool on; /* the present answer is of this one */
+        arena kept;
+        sql_log log;
+    } narrow;
     engine e;
     char text[GUARD_TEXT + 64];
     uint64_t line, column;

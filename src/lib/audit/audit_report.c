@@ -82,10 +82,12 @@ static void place_json(json_writer *w, const audit_answer *r)
 
 static void rests_on_json(json_writer *w, const audit_answer *r)
 {
-    const char *on[4];
+    const char *on[5];
     size_t n = 0;
     bool ordered = r->verdict == AUDIT_VIOLATED && !r->all_orders;
+    bool timed = r->verdict == AUDIT_VIOLATED && r->first_rows == FIRST_ROWS_TIMED;
     if (ordered) on[n++] = r->timed_orders ? "commit-times" : "commit-order";
+    if (timed && !(ordered && r->timed_orders)) on[n++] = "commit-times";
     if (ordered && r->replayed_writes) on[n++] = "replayed-writes";
     if (r->verdict == AUDIT_VIOLATED && r->traced) on[n++] = "all-writers-traced";
     if (r->engine && r->verdict != AUDIT_UNDECIDED) on[n++] = "reference-engine";
@@ -103,8 +105,13 @@ void audit_report_json(const audit_answer *r, const audit_report_context *c, jso
     jw_member_text(w, "verdict", audit_verdict_name(r->verdict));
     jw_member_optional(w, "reason", r->reason);
     if (r->verdict != AUDIT_HOLDS && r->txn) place_json(w, r);
+    if (r->verdict == AUDIT_UNDECIDED && !r->txn && r->line) {
+        jw_member_u64(w, "line", r->line);
+        jw_member_u64(w, "column", r->column);
+    }
     if (r->n_cycle) cycle_json(w, r);
     rests_on_json(w, r);
+    if (r->first_rows) jw_member_text(w, "first_rows", r->verdict == AUDIT_HOLDS ? "fit" : "shown");
     if (r->verdict == AUDIT_HOLDS) jw_member_text(w, "order", r->other_order ? "other" : "given");
     jw_member_u64(w, "txns", r->txns);
     jw_member_u64(w, "statements", r->statements);
@@ -189,6 +196,8 @@ static void place_text(const audit_answer *r, strbuf *b)
     add_shown(b, "  transaction ", r->txn);
     if (r->statement) strbuf_printf(b, ", statement %u", (unsigned)r->statement);
     strbuf_printf(b, ", line %llu", (unsigned long long)r->line);
+    if (r->verdict == AUDIT_UNDECIDED && r->column)
+        strbuf_printf(b, ", column %llu", (unsigned long long)r->column);
     if (r->sql) add_shown(b, ": ", r->sql);
     add_shown(b, "\n  observed: ", r->observed);
     strbuf_char(b, '\n');
@@ -212,9 +221,15 @@ void audit_report_into(const audit_answer *r, const audit_report_context *c, str
     if (r->verdict == AUDIT_VIOLATED && r->txn && !r->engine)
         strbuf_printf(b, " (%s)", r->semantic ? "semantic" : "isolation");
     add_shown(b, ": ", r->reason);
+    if (r->verdict == AUDIT_UNDECIDED && !r->txn && r->line)
+        strbuf_printf(b, " (line %llu, column %llu)", (unsigned long long)r->line,
+                      (unsigned long long)r->column);
     strbuf_char(b, '\n');
+    if (r->verdict == AUDIT_HOLDS && r->first_rows)
+        strbuf_str(b, "  with rows before the log that fit its answers\n");
     if (r->verdict == AUDIT_HOLDS || !r->txn) return;
     place_text(r, b);
+    if (r->first_rows) strbuf_str(b, "  whatever the rows were that the answers do not show\n");
     if (r->verdict == AUDIT_VIOLATED)
         strbuf_str(b, r->all_orders     ? "  in every order of the transactions\n"
                       : r->timed_orders ? "  in every order that the times of the commits allow\n"

@@ -25,8 +25,9 @@
 #include "audit/snapshot_moments.h"
 #include "audit/timed_orders.h"
 #include "audit/txn_order.h"
+#include "base/search.h"
+#include "base/sort.h"
 
-#define FREE_ORDER 10u /* transactions of which every order is tried */
 #define DEFAULT_RUNS 4000000u
 #define BEFORE_SYMBOLIC 3000u /* runs with backtracking, before choices are left open instead */
 #define FORGET_EVERY 64u
@@ -604,6 +605,32 @@ static bool is_in_no_timed_order(engine *e, audit_answer *a, finding *f)
     return true;
 }
 
+/* The same before a serializable log is searched for orders, which may take all the time that there
+   is although an answer far behind is wrong in every order.  Only what no version of the rows
+   explains counts here, and only so much work is done. */
+static bool shows_early(engine *e, audit_answer *a, finding *f)
+{
+    uint64_t most = e->effort.max_runs;
+    uint64_t few = e->effort.runs + BEFORE_SYMBOLIC + 400 * (uint64_t)e->order.n;
+    assert(e->level.mode == MODE_LATEST && (f->r == FOUND_CUT || f->r == FOUND_NO));
+    failure shown = e->fail;
+    found r = f->r;
+    if (few < most) e->effort.max_runs = few;
+    bool no = is_in_no_timed_order(e, a, f), ended = e->effort.runs < e->effort.max_runs;
+    e->effort.max_runs = most;
+    if (no && e->fail.semantic) return true;
+    if (no) {
+        f->r = r;
+        a->timed_orders = false;
+        e->fail = shown;
+    }
+    if (no || !ended) { /* it is asked again at the end */
+        f->timed = false;
+        f->timed_why = NULL;
+    }
+    return false;
+}
+
 static void search_orders(engine *e, audit_answer *a, finding *f)
 {
     bool searches = engine_uses(e, AUDIT_PASS_SEARCH);
@@ -615,6 +642,8 @@ static void search_orders(engine *e, audit_answer *a, finding *f)
        without that, a serializable log would be searched for orders until the time is up */
     bool first = e->level.strict || (e->fail.any && e->fail.semantic);
     if (first && !order_is_fact(e, false) && is_in_no_timed_order(e, a, f)) return;
+    bool early = !first && e->level.mode == MODE_LATEST && !e->order.stamped;
+    if (early && shows_early(e, a, f)) return;
     bool serial = e->level.strict && e->level.mode == MODE_LATEST;
     /* a serial replay tries one way to run each transaction: there must have been no other */
     bool only = order_is_the_only_one(e) ||
@@ -700,7 +729,15 @@ static void look_at_aborted(engine *e, audit_answer *a, finding *f)
 static bool sees_new_schema(const engine *e)
 {
     bool serial = e->level.mode == MODE_LATEST && e->log->dialect == DIALECT_POSTGRES;
-    return serial && e->plans.changes_schema && e->log->sessions.n > 1 && !e->fail.semantic;
+    return serial && engine_shares_changes(e) && e->log->sessions.n > 1 && !e->fail.semantic;
+}
+
+/* TRUNCATE, and an ALTER TABLE that writes all rows anew, leave an empty table to whoever has an
+   older snapshot, as the manual documents.  In no serial order is the table empty at that place. */
+static bool finds_tables_empty(const engine *e)
+{
+    if (e->level.mode != MODE_LATEST || e->log->dialect != DIALECT_POSTGRES) return false;
+    return e->log->sessions.n > 1 && log_empties(e->log);
 }
 
 /* A statement finds the tables that were committed when it was called; a replay of whole
@@ -709,6 +746,68 @@ static bool sees_new_schema(const engine *e)
 static bool mixes_schemas(const engine *e)
 {
     return e->plans.several_change_schema && e->log->dialect == DIALECT_POSTGRES;
+}
+
+/* Is a schema changed while the transaction runs?  `ends`, sorted, are when the transactions ended
+   that do so, all of one session, and `began` when each had begun. */
+static bool overlaps_change(const engine *e, const log_txn *t, const uint64_t *ends,
+                            const uint64_t *began, uint32_t n)
+{
+    txn_times x = times_of(e, t);
+    int64_t drift = (int64_t)e->o->drift, begin = t->has_times ? t->times[0] : x.begin;
+    if (!x.known) return true;
+    uint32_t at = (uint32_t)lower_bound_u64(ends, n, sort_key(begin - drift));
+    return at < n && began[at] <= sort_key(x.end + drift);
+}
+
+/* ROLLBACK TO gives back the locks on the tables that were read since the savepoint, so that
+   another session may alter them before the transaction goes on: what was taken back found other
+   columns and constraints than the rest. */
+static bool undone_met_older_schema(engine *e)
+{
+    const sql_log *l = e->log;
+    if (!e->plans.changes_schema || l->dialect != DIALECT_POSTGRES) return false;
+    uint64_t *ends = mem_array(e->mem, uint64_t, l->txns.n + 1);
+    uint64_t *began = mem_array(e->mem, uint64_t, l->txns.n + 1);
+    uint32_t n = 0;
+    bool met = false, known = true;
+    for (size_t i = 0; i < l->txns.n; i++) { /* those of one session stand in their order */
+        const log_txn *t = &l->txns.at[i];
+        if (t->session != e->plans.schema_session || !engine_changes_schema(e, t)) continue;
+        txn_times x = times_of(e, t);
+        ends[n] = sort_key(x.end);
+        began[n] = sort_key(x.begin);
+        known &= x.known && (!n || ends[n - 1] <= ends[n]);
+        n++;
+    }
+    for (uint32_t i = 0; !met && i < e->order.n; i++) {
+        const log_txn *t = &l->txns.at[e->order.at[i]];
+        bool other = e->marks.undone[e->order.at[i]] && t->session != e->plans.schema_session;
+        met = other && (!known || overlaps_change(e, t, ends, began, n));
+    }
+    mem_put(e->mem, ends);
+    mem_put(e->mem, began);
+    return met;
+}
+
+/* Why changes of the schema may explain what no order of transactions does, or NULL. */
+static const char *schema_doubt(engine *e)
+{
+    if (sees_new_schema(e))
+        return "not explained by a serial order, but PostgreSQL's manual documents that "
+               "transactions see new tables and columns of others at once, whatever their "
+               "isolation, and that may explain it";
+    if (finds_tables_empty(e))
+        return "not explained by a serial order, but PostgreSQL's manual documents that a table is "
+               "empty for snapshots from before a TRUNCATE or an ALTER TABLE that rewrites it, and "
+               "that may explain it";
+    if (mixes_schemas(e))
+        return "not explained, but several sessions create, alter or drop tables, and which of "
+               "them a statement found is not known";
+    if (undone_met_older_schema(e))
+        return "not explained, but another session alters tables, which statements before a "
+               "ROLLBACK TO may have met as they were, and that may explain it";
+    return NULL;
 }
 
 static const char *why_undecided(const engine *e, const finding *f)
@@ -743,13 +842,7 @@ void search_decide(engine *e, audit_answer *a)
     if (f.r == FOUND_CUT && is_in_no_timed_order(e, a, &f)) a->n_cycle = 0;
     if (f.r != FOUND_REFUSED) look_for_repeats(e, a, &f);
     look_at_aborted(e, a, &f);
-    if (f.r == FOUND_NO && !e->unsure && sees_new_schema(e))
-        e->unsure = "not explained by a serial order, but PostgreSQL's manual documents that "
-                    "transactions see new tables and columns of others at once, whatever their "
-                    "isolation, and that may explain it";
-    if (f.r == FOUND_NO && !e->unsure && mixes_schemas(e))
-        e->unsure = "not explained, but several sessions create, alter or drop tables, and which "
-                    "of them a statement found is not known";
+    if (f.r == FOUND_NO && !e->unsure) e->unsure = schema_doubt(e);
     if (f.r == FOUND_NO && e->unsure) {
         f.r = FOUND_CUT;
         f.timed_why = NULL;

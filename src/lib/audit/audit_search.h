@@ -7,6 +7,8 @@
 
 #include "audit/replay.h"
 
+#define FREE_ORDER 10u /* transactions of which every order is tried */
+
 typedef enum found {
     FOUND_YES,
     FOUND_NO,     /* and nothing was left out */

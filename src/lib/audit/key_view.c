@@ -19,6 +19,7 @@
 
 #include "audit/audit_internal.h"
 #include "audit/hidden_values.h"
+#include "audit/named_tables.h"
 #include "base/map.h"
 
 #define NULL_VALUE "(null)" /* a row that is there, without a value */
@@ -74,6 +75,7 @@ typedef struct viewer {
     bool locks;     /* the statement locks the rows that it reads */
     uint64_t epoch; /* a transaction, or what follows a statement whose writes are not known */
     uint32_t txn, stmt;
+    bool names;              /* a statement writes only tables that it names */
     bool hides;              /* some value is not shown that the replay may tell */
     hidden_values *replayed; /* or NULL: it was not asked, or failed ... */
     const char *unexplained; /* ... for this reason */
@@ -87,13 +89,29 @@ static const char *viewer_text(viewer *w)
     return arena_text(&w->kept, w->scratch.n ? w->scratch.at : "", w->scratch.n);
 }
 
+/* How much of a row's key tells it from others: 1.50 and 1.5 are one number, and the spaces that
+   fill up a character(n) do not count. */
+static size_t telling_length(type_id is, const char *row)
+{
+    size_t n = strlen(row);
+    if (is == T_CHAR)
+        while (n && row[n - 1] == ' ') n--;
+    if (is == T_NUMERIC && memchr(row, '.', n)) {
+        while (row[n - 1] == '0') n--;
+        n -= row[n - 1] == '.';
+    }
+    return n;
+}
+
 /* The key's number, or UINT32_MAX; its name is left in `scratch`. */
 static uint32_t key_found(viewer *w, uint32_t column, const char *row, uint64_t *hash)
 {
     assert(column < w->columns.n && row);
     const key_column *c = &w->columns.at[column];
     w->scratch.n = 0;
-    strbuf_printf(&w->scratch, "%s:%s.%s", c->t->name, row, c->t->cols[c->column].name);
+    strbuf_printf(&w->scratch, "%s:%.*s.%s", c->t->name,
+                  (int)telling_length(c->t->cols[c->key].t.id, row), row,
+                  c->t->cols[c->column].name);
     *hash = hash_bytes(w->scratch.at, w->scratch.n, column);
     for (index_walk i = id_index_walk(&w->index, *hash); id_index_next(&w->index, &i);) {
         const row_key *k = &w->keys.at[i.id];
@@ -253,7 +271,8 @@ static const cell *cell_at(const log_stmt *s, uint32_t row, uint32_t column)
 static void view_select(viewer *w, const query *q, const log_stmt *s)
 {
     if (!q || q->set || !q->from || q->from->kind != J_REL || !q->from->table || q->from->slot ||
-        q->grouped || q->n_windows || !s->has_rows || (s->n_rows && s->n_cols != q->n_out))
+        q->grouped || q->n_windows || q->spread || !s->has_rows ||
+        (s->n_rows && s->n_cols != q->n_out))
         return;
     for (uint32_t i = 0; i < w->columns.n; i++) {
         const key_column *c = &w->columns.at[i];
@@ -545,39 +564,100 @@ static void doubt_table(viewer *w, const table *t)
         if (w->columns.at[i].t == t) w->columns.at[i].in_doubt = true;
 }
 
+/* Statements that write nothing themselves. */
+static bool is_harmless(stmt_kind kind)
+{
+    switch (kind) {
+    case S_SAVEPOINT:
+    case S_RELEASE:
+    case S_ROLLBACK_TO:
+    case S_PREPARE:
+    case S_DEALLOCATE:
+    case S_CREATE:
+    case S_VIEW:
+    case S_DROP_VIEW:
+    case S_DECLARE:
+    case S_CLOSE:
+    case S_CONSTRAINTS:
+    case S_UNSEEN:
+    case S_NOTHING: return true;
+    default: return false;
+    }
+}
+
 static void view_plan(viewer *w, const plan *p, const log_stmt *s)
 {
+    bool routines = w->e->store.routines.n > 0;
     if (w->e->log->txns.at[w->txn].status == LOG_UNKNOWN && p->target) doubt_table(w, p->target);
-    if (p->n_writes) {
+    if (p->n_writes || (p->target && p->target->n_triggers)) {
         leave_table(w, NULL, "a statement whose writes are not shown");
         return;
     }
-    switch (p->kind) {
-    case S_SELECT:
-        if (p->nested && w->e->store.routines.n)
-            leave_table(w, NULL, "a statement may call a function that writes");
-        else
-            view_select(w, p->q, s);
+    if (routines && (p->nested || p->kind == S_FETCH)) {
+        leave_table(w, NULL, "a statement may call a function that writes");
         return;
+    }
+    switch (p->kind) {
+    case S_SELECT: view_select(w, p->q, s); return;
     case S_INSERT: view_insert(w, p, s); return;
     case S_UPDATE:
     case S_DELETE: view_change(w, p, s); return;
-    case S_TRUNCATE:
-    case S_ALTER:
-    case S_DROP:
-    case S_CALL:
-    case S_DO:
-    case S_EXECUTE: leave_table(w, NULL, "a statement whose writes are not shown"); return;
-    default: return; /* cursors, savepoints, settings: they write nothing */
+    case S_FETCH: return;
+    default:
+        if (!is_harmless(p->kind)) leave_table(w, NULL, "a statement whose writes are not shown");
     }
+}
+
+/* The same of MySQL, whose statements PostgreSQL's grammar may read in another way. */
+static void view_unknown_mysql(viewer *w, const log_stmt *s)
+{
+    static const char why[] = "a statement that is not understood";
+    const log_text *text = &w->e->log->texts.at[s->text];
+    named_kind kind = w->names ? statement_writes(text) : NAMED_ANY;
+    if (kind == NAMED_ANY) leave_table(w, NULL, why);
+    for (size_t i = 0; kind == NAMED_TABLES && i < w->columns.n; i++)
+        if (statement_names(text, w->columns.at[i].t->name))
+            leave_table(w, w->columns.at[i].t, why);
 }
 
 /* A statement that is not understood: what it may have written is left out. */
 static void view_unknown(viewer *w, const log_stmt *s)
 {
+    const engine *e = w->e;
     log_txn alone = {.n_stmts = 1, .stmts = s};
-    if (!engine_only_reads(w->e, &alone))
-        leave_table(w, w->e->x.regs.target, "a statement that is not understood");
+    /* what hides behind a name may call a function */
+    bool reads = engine_only_reads(e, &alone) && !e->log->hidden_routines;
+    if (e->log->dialect == DIALECT_MYSQL && !reads) {
+        view_unknown_mysql(w, s);
+        return;
+    }
+    const table *t = engine_writes_one(e, &e->log->texts.at[s->text]) ? e->x.regs.target : NULL;
+    if (!reads) leave_table(w, t, "a statement that is not understood");
+}
+
+static bool begins_with(const char *at, const char *word)
+{
+    while (*word && (*at | 32) == *word) at++, word++;
+    return !*word;
+}
+
+/* Does a statement of MySQL or MariaDB mean the same in PostgreSQL's grammar, where that reads it?
+   Not with escapes, texts in double quotes, comments that are executed, -- without a space, ||,
+   floating point (which is rounded to even), and truth values, which are numbers there. */
+static bool is_read_alike(const viewer *w, const log_stmt *s)
+{
+    if (w->e->log->dialect != DIALECT_MYSQL) return true;
+    const log_text *t = &w->e->log->texts.at[s->text];
+    for (const char *at = t->at; *at; at++) {
+        char next = at[1];
+        if (*at == '\\' || *at == '"' || (*at == '|' && next == '|')) return false;
+        if (*at == '/' && next == '*' && (at[2] == '!' || at[2] == 'M')) return false;
+        if (*at == '-' && next == '-' && (unsigned char)at[2] > ' ') return false;
+        bool digit = *at == '.' || (*at >= '0' && *at <= '9');
+        if (digit && (next | 32) == 'e' && strchr("+-0123456789", at[2]) && at[2]) return false;
+        if (begins_with(at, "true") || begins_with(at, "false")) return false;
+    }
+    return true;
 }
 
 /* Can nobody else change what the query returned?  FOR KEY SHARE lets others write values. */
@@ -608,6 +688,8 @@ static void view_statement(viewer *w, const log_stmt *s)
     }
     size_t from = w->ops.n;
     const plan *p = engine_plan(e, s);
+    if (!is_read_alike(w, s))
+        sql_refuse(&e->x.c, -1, "a statement that MySQL reads in its own way");
     w->inserts = p->kind == S_INSERT;
     w->locks = p->kind == S_SELECT && locks_values(p->q);
     view_plan(w, p, s);
@@ -639,6 +721,9 @@ static void add_column(viewer *w, table *t, uint32_t key, uint32_t column)
     for (uint32_t i = 0; i < t->n_foreign; i++)
         if (t->foreign[i].on_delete != REFER_CHECK || t->foreign[i].on_update != REFER_CHECK)
             c.why = "other tables write it through a foreign key";
+    type_id is = t->cols[column].t.id;
+    if (w->e->log->dialect == DIALECT_MYSQL && (is == T_DATE || is == T_STAMP || is == T_STAMPTZ))
+        c.why = "MySQL and MariaDB read times by rules of their own";
     if (t->cols[column].computed || t->cols[key].computed)
         c.why = "the database computes it from other columns";
     vec_push(w->mem, &w->columns, c);
@@ -955,13 +1040,14 @@ static void view_log(viewer *w, const char *keys)
 {
     const sql_log *l = w->e->log;
     engine_reset(w->e);
-    if (l->gaps || (l->traced && !l->ended))
+    if (l->gaps || log_cut_off(l))
         guard_fail(w->e->guard, GUARD_HISTORY,
                    "not everything was logged, and what is missing may have written any key");
     if (keys)
         columns_given(w, keys);
     else
         columns_of_schema(w);
+    w->names = named_writes_hold(l);
     view_transactions(w, false);
     if (w->hides) view_with_replay(w);
     leave_inserted_again(w);
@@ -1022,7 +1108,7 @@ void audit_foreign_values(audit *a, engine *e, foreign_value_cb *tell, void *ud)
     viewer w = {.a = a, .e = e, .mem = &a->work};
     origins s = {0};
     /* what was not logged may have written anything; MySQL's server changes values on their way */
-    if (l->gaps || (l->traced && !l->ended) || l->dialect == DIALECT_MYSQL) return;
+    if (l->gaps || log_cut_off(l) || l->dialect == DIALECT_MYSQL) return;
     arena_init(&w.kept, &a->work);
     strbuf_init(&w.scratch, &a->work);
     columns_of_primary_keys(&w);

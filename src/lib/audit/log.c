@@ -363,7 +363,7 @@ typedef struct line_parts { /* which kind of line it is shows by its members */
     log_txn t;
     log_rows rows;
     uint32_t n_columns;
-    bool header, table, has_rows, statements, mark, unlogged, session;
+    bool header, table, has_rows, statements, mark, unlogged, session, recorder;
     const char *why, *isolation, *level;
 } line_parts;
 
@@ -480,8 +480,13 @@ static void read_member(reader *r, line_parts *p, json_text name)
     } else if (json_is(name, "hidden_routines")) {
         r->l->hidden_routines = true;
         json_skip(j);
+    } else if (json_is(name, "named_writes")) {
+        r->l->named_writes = json_is(json_skip(j), "true");
     } else if (json_is(name, "trace")) {
         r->l->traced = true;
+        json_skip(j);
+    } else if (json_is(name, "recorder")) {
+        p->recorder = true;
         json_skip(j);
     } else if (json_is(name, "why")) {
         p->why = keep(r, json_string(j));
@@ -541,6 +546,7 @@ static void read_line(reader *r)
         if (r->header || r->l->txns.n) json_fail(j, start, "a header that is not the first line");
         r->header = true;
         r->l->usual = p.isolation;
+        r->l->recorded = p.recorder;
         r->l->level = p.level; /* (a transaction may have a level of its own: a hint) */
     } else if (p.table) {
         if (!p.has_rows) json_fail(j, start, "a table without \"rows\"");
@@ -563,6 +569,11 @@ static void read_line(reader *r)
     }
 }
 
+bool log_cut_off(const sql_log *l)
+{
+    return (l->traced || l->recorded) && !l->ended;
+}
+
 void log_begin(sql_log *l, mem *m)
 {
     memset(l, 0, sizeof *l);
@@ -580,9 +591,10 @@ void log_read(sql_log *l, source *s)
         guard_tick(s->guard);
         r.line_start = r.j.p;
         /* the recorder may have been killed while it wrote: a line without its end is none */
-        if (l->traced && s->eof && s->pos == s->n && s->at[s->n - 1] != '\n') break;
-        if (l->traced) packed_allow_cut(s); /* ... and so is a frame without its end */
-        l->ended = false;                   /* nothing follows the end */
+        bool recorded = l->traced || l->recorded;
+        if (recorded && s->eof && s->pos == s->n && s->at[s->n - 1] != '\n') break;
+        if (recorded) packed_allow_cut(s); /* ... and so is a frame without its end */
+        l->ended = false;                  /* nothing follows the end */
         read_line(&r);
     }
     if (!r.header) guard_fail(s->guard, GUARD_PARSE, "no header: the log is empty");

@@ -111,8 +111,11 @@ typedef struct sql_log {
     const char *weakest;   /* the weakest isolation that a transaction asked for, or NULL */
     bool some_usual;       /* some transactions asked for none */
     bool hidden_routines;  /* the database has functions that the setup does not create */
+    bool named_writes;     /* a statement writes only tables that it names */
     const char *collation; /* of the database, if it is not C's; or NULL */
-    bool traced, ended;    /* a trace, which has all writes of the traced; its last line is there */
+    bool traced;           /* a trace, which has all writes of the traced */
+    bool recorded;         /* by a recorder that ends its logs with a mark, as traces end, too */
+    bool ended;            /* the last line is that mark */
     uint64_t gaps;         /* stretches that were not logged */
     uint64_t gap_line;     /* of the first */
     const char *gap_why;
@@ -121,6 +124,8 @@ typedef struct sql_log {
     VEC(log_note) notes;
 } sql_log;
 
+/* Is the end missing that its recorder would have written? */
+bool log_cut_off(const sql_log *l);
 /* The weaker of two isolations, in PostgreSQL's words; either may be NULL. */
 const char *log_weaker_isolation(const char *a, const char *b);
 void log_begin(sql_log *l, mem *m);

@@ -35,6 +35,33 @@ static bool may_sort_texts(const sql_log *l)
     return texts && sorted;
 }
 
+/* As far as words tell: a table is truncated, or altered in a way that writes all rows anew. */
+static bool text_empties(const log_text *t)
+{
+    static const char *const words[] = {"type", "generated", "serial", "identity"};
+    if (has_words(t, "truncate")) return true;
+    if (!has_words(t, "alter")) return false;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (has_words(t, words[i])) return true;
+    return false;
+}
+
+bool log_empties(const sql_log *l)
+{
+    for (size_t i = 0; i < l->txns.n; i++) {
+        const log_txn *t = &l->txns.at[i];
+        for (uint32_t k = 0; t->status != LOG_ABORTED && k < t->n_stmts; k++)
+            if (text_empties(&l->texts.at[t->stmts[k].text])) return true;
+    }
+    for (size_t i = 0; i < l->setup.n; i++) { /* bodies, which a transaction may call */
+        const log_text *t = &l->texts.at[l->setup.at[i].text];
+        bool body =
+            has_words(t, "create") && (has_words(t, "function") || has_words(t, "procedure"));
+        if (body && text_empties(t)) return true;
+    }
+    return false;
+}
+
 const char *log_foreign(const sql_log *l)
 {
     if (!l->traced || l->dialect != DIALECT_MYSQL) return NULL;
@@ -47,7 +74,7 @@ const char *log_doubt(engine *e)
 {
     const sql_log *l = e->log;
     char text[300];
-    if (l->traced && !l->ended && !l->gaps)
+    if (log_cut_off(l) && !l->gaps)
         return "not explained, but the log has no end: what its recorder did not write any more "
                "may explain it";
     if (l->gaps)

@@ -12,4 +12,7 @@ const char *log_doubt(engine *e);
 /* Why the replay of a trace may have understood its statements otherwise than the database did. */
 const char *log_foreign(const sql_log *l);
 
+/* Does a transaction truncate a table, or alter one in a way that may write all rows anew? */
+bool log_empties(const sql_log *l);
+
 #endif

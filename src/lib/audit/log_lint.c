@@ -348,6 +348,7 @@ static void judge_log(linter *t, const audit_counts *c)
         met(t, FINDING_NO_ORDER, NULL, 0, "%s", "");
         t->found[FINDING_NO_ORDER].count = c->committed - c->timed;
     }
+    if (log_cut_off(l)) met(t, FINDING_CUT_OFF, NULL, 0, "%s", "");
     for (size_t i = 0; i < l->txns.n; i++)
         if (l->txns.at[i].status == LOG_UNKNOWN)
             met(t, FINDING_UNKNOWN_OUTCOMES, &l->txns.at[i], l->txns.at[i].line, "transaction %s",

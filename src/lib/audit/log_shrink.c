@@ -542,7 +542,8 @@ static void fill_shrunk(shrinker *s, audit_shrunk *out)
     out->n = b.n;
 }
 
-int audit_shrink(audit *a, const audit_options *o, const audit_answer *answer, audit_shrunk *out)
+static int shrink_log(audit *a, const audit_options *o, const audit_answer *answer,
+                      audit_shrunk *out)
 {
     memset(out, 0, sizeof *out);
     if (!a || !a->read || answer->verdict != AUDIT_VIOLATED) return GUARD_INVAL;
@@ -579,5 +580,16 @@ int audit_shrink(audit *a, const audit_options *o, const audit_answer *answer, a
 done:
     mem_free_all(&held->store);
     mem_free_all(&held->work);
+    return code;
+}
+
+/* Rows that the answers show take the place of unknown ones. */
+int audit_shrink(audit *a, const audit_options *o, const audit_answer *answer, audit_shrunk *out)
+{
+    if (!a || !a->narrow.on) return shrink_log(a, o, answer, out);
+    sql_log whole = a->log;
+    a->log = a->narrow.log;
+    int code = shrink_log(a, o, answer, out);
+    a->log = whole;
     return code;
 }

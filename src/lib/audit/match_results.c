@@ -21,8 +21,9 @@ static bool same_instant(value v, const cell *c)
     return value_instant(c->s, c->n, &seen) && seen == v.i;
 }
 
-/* Any text that reads as the number: extra_float_digits chooses how many digits are shown. */
-static bool same_float(type_id t, value v, const cell *c)
+/* Any text that reads as the number: extra_float_digits chooses how many digits are shown, of which
+   `exact` wants all. */
+static bool same_float(type_id t, value v, const cell *c, bool exact)
 {
     char text[64], *end;
     double is = value_double(v);
@@ -32,6 +33,7 @@ static bool same_float(type_id t, value v, const cell *c)
     double seen = t == T_FLOAT4 ? (double)strtof(text, &end) : strtod(text, &end);
     if (*end) return false;
     if (seen == is || (seen != seen && is != is)) return true;
+    if (exact) return false;
     char shorter[40]; /* extra_float_digits 0 */
     snprintf(shorter, sizeof shorter, "%.*g", t == T_FLOAT4 ? 6 : 15, is);
     return strtod(text, NULL) == strtod(shorter, NULL);
@@ -47,7 +49,7 @@ static bool text_matches(sql_exec *x, type_id t, value v, const cell *c)
     }
     if (type_is_shown(t)) return v.n == c->n && !memcmp(v.s, c->s, c->n);
     if (t == T_STAMPTZ) return same_instant(v, c);
-    if (type_is_float(t)) return same_float(t, v, c);
+    if (type_is_float(t)) return same_float(t, v, c, false);
     if (t == T_BYTEA && (c->n < 2 || c->s[0] != '\\' || c->s[1] != 'x'))
         sql_refuse(&x->c, -1, "a bytea of the answer that is not written with \\x");
     strbuf b;
@@ -74,7 +76,7 @@ bool match_cell(sql_exec *x, type_id t, value v, const cell *c)
     case CELL_TRUE:
     case CELL_FALSE: return t == T_BOOL && v.i == (c->kind == CELL_TRUE);
     case CELL_NUMBER:
-        if (type_is_float(t)) return same_float(t, v, c);
+        if (type_is_float(t)) return same_float(t, v, c, false);
         if (!type_rank(t) || !number_of(x, c, &d)) return false;
         return !num_cmp(t == T_NUMERIC ? v.d : num_of(&x->work, v.i), d);
     case CELL_NULL: break;
@@ -89,6 +91,42 @@ static bool row_matches(sql_exec *x, const sql_result *r, const value *row, cons
     return true;
 }
 
+/* The same, with every float in all its digits. */
+static bool row_equals(sql_exec *x, const sql_result *r, const value *row, const cell *c)
+{
+    for (uint32_t i = 0; i < r->n_cols; i++) {
+        bool number = type_is_float(r->types[i]) && !row[i].null && !row[i].open;
+        if (number && c[i].kind != CELL_NULL && !same_float(r->types[i], row[i], &c[i], true))
+            return false;
+    }
+    return row_matches(x, r, row, c);
+}
+
+static bool has_floats(const sql_result *r)
+{
+    for (uint32_t i = 0; i < r->n_cols; i++)
+        if (type_is_float(r->types[i])) return true;
+    return false;
+}
+
+/* Equal for floats that are shown alike with the fewest digits, however they are written. */
+static uint64_t float_bucket(type_id t, double d)
+{
+    char text[40];
+    if (d != d) return 1;
+    int n = snprintf(text, sizeof text, "%.*g", t == T_FLOAT4 ? 6 : 15, d == 0 ? 0.0 : d);
+    return hash_bytes(text, (size_t)n, 7);
+}
+
+static uint64_t float_cell_bucket(type_id t, const cell *c)
+{
+    char text[64];
+    if (c->n >= sizeof text) return 0;
+    memcpy(text, c->s, c->n);
+    text[c->n] = 0;
+    return float_bucket(t, t == T_FLOAT4 ? (double)strtof(text, NULL) : strtod(text, NULL));
+}
+
 /* Equal for a value and a cell that match. */
 static uint64_t cell_hash(sql_exec *x, type_id t, const cell *c)
 {
@@ -98,7 +136,8 @@ static uint64_t cell_hash(sql_exec *x, type_id t, const cell *c)
     if (type_is_shown(t)) return value_hash(t, value_text(c->s, c->n));
     if (t == T_BOOL) return value_hash(t, value_int(c->n && (c->s[0] == 't')));
     if (type_rank(t)) return number_of(x, c, &d) ? num_hash(d) : 0;
-    if (t == T_STAMPTZ || type_is_float(t)) return 1; /* written in several ways: one bucket */
+    if (type_is_float(t)) return float_cell_bucket(t, c);
+    if (t == T_STAMPTZ) return 1; /* written in several ways: one bucket */
     return hash_bytes(c->s, c->n, 7);
 }
 
@@ -106,7 +145,8 @@ static uint64_t value_bucket(sql_exec *x, type_id t, value v)
 {
     if (v.null || v.open || t == T_BOOL || type_rank(t) || type_is_text(t) || t == T_UUID)
         return value_hash(t, v);
-    if (t == T_STAMPTZ || type_is_float(t)) return 1;
+    if (type_is_float(t)) return float_bucket(t, value_double(v));
+    if (t == T_STAMPTZ) return 1;
     strbuf b;
     strbuf_init(&b, x->work.mem);
     value_print(t, v, &b);
@@ -122,6 +162,7 @@ static bool within(sql_exec *x, const sql_result *r, uint32_t from, uint32_t to,
     uint32_t n = to - from, cap = 16;
     assert(from <= to && to <= r->n);
     while (cap < 2 * n) cap *= 2;
+    bool floats = has_floats(r);
     bool any = false; /* a cell that matches everything has no hash */
     for (uint32_t i = from; i < to && !any; i++)
         for (uint32_t c = 0; c < r->n_cols; c++) any |= r->rows[i][c].open != OPEN_NOT;
@@ -141,6 +182,10 @@ static bool within(sql_exec *x, const sql_result *r, uint32_t from, uint32_t to,
         for (uint32_t c = 0; c < r->n_cols; c++)
             h = any ? 0 : hash_pair(h, cell_hash(x, r->types[c], &seen[c]));
         uint32_t *p = &head[h & (cap - 1)];
+        /* a float that is shown with fewer digits leaves the row that it is to another one */
+        while (floats && *p != UINT32_MAX && !row_equals(x, r, r->rows[from + *p], seen))
+            p = &next[*p];
+        if (*p == UINT32_MAX) p = &head[h & (cap - 1)];
         while (*p != UINT32_MAX && !row_matches(x, r, r->rows[from + *p], seen)) p = &next[*p];
         if (*p == UINT32_MAX) return false;
         *p = next[*p];

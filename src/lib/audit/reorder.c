@@ -4,7 +4,8 @@
  * A timestamp is taken before its commit is seen by others.  Where a transaction has no snapshot,
  * the rows that it saw are asked: it saw what y wrote, and not what x wrote, though x stands before
  * y.  Then x goes after y, or y before x, as far as their commits overlap (any two may change
- * places at levels that know no real time), and the replay goes on from there.
+ * places at levels that know no real time), and the replay goes on from there.  A transaction that
+ * replaced an older version of a row than x's, which stands before it, committed before x.
  */
 #include "audit/reorder.h"
 
@@ -20,6 +21,7 @@
 typedef struct repair {
     engine *e;
     bool *any;      /* for engine.by_row */
+    trial *trials;  /* by position: the states that explain it; NULL: only one stretch is known */
     uint8_t *moves; /* by transaction */
     uint32_t x, y;  /* the last one: states */
     bool other_left;
@@ -51,7 +53,29 @@ static void around(const engine *e, const row_read *w, uint32_t *from, uint32_t 
     }
 }
 
-/* A transaction that was read, and an earlier one that was not. */
+/* Of the rows that the transaction at the position, whose writes are pending, has replaced: the
+   first state that wrote a version which it has not seen, by its answers or by the times.  0: it
+   has seen them all. */
+static uint32_t overwritten(const engine *e, uint32_t position)
+{
+    const log_txn *self = &e->log->txns.at[e->order.at[position]];
+    uint32_t first = 0;
+    for (size_t i = 0; i < e->hooks.row_reads.n; i++) {
+        const row_read *w = &e->hooks.row_reads.at[i];
+        const row_version *v = e->store.tables.at[w->table]->rows.at[w->row].head;
+        if (v->commit != PENDING) continue; /* it was only read */
+        while (v && v->commit == PENDING) v = v->older;
+        for (; v && v->commit; v = v->older) {
+            const log_txn *writer = &e->log->txns.at[e->order.at[v->commit - 1]];
+            if (v->commit <= w->state && may_be_shown_to(e, writer, self)) break;
+            if (!first || v->commit < first) first = v->commit;
+        }
+    }
+    return first;
+}
+
+/* A transaction that was read, and an earlier one that was not; or (y is the position's own state)
+   an earlier one that it overwrote without having seen it. */
 static bool misplaced(repair *p, uint32_t position, uint32_t *x, uint32_t *y)
 {
     engine *e = p->e;
@@ -65,6 +89,9 @@ static bool misplaced(repair *p, uint32_t position, uint32_t *x, uint32_t *y)
     e->store.horizon = position > SOON ? position - SOON : 0; /* older rows are as they are */
     outcome r = explain(e, &t, position, MOST_TRIES);
     e->store.horizon = 0;
+    /* (where no times bind the order, a stale write could always be explained so) */
+    bool asked = r == RUN_OK && rule != WRITE_FREE && e->level.strict;
+    uint32_t unseen = asked ? overwritten(e, position) : 0;
     if (r == RUN_OK) vs_rollback(&e->store, 0);
     e->hooks.by_row = NULL;
     e->run.mode = mode;
@@ -92,7 +119,9 @@ static bool misplaced(repair *p, uint32_t position, uint32_t *x, uint32_t *y)
         }
         i = end;
     }
-    return false;
+    *x = unseen;
+    *y = position + 1;
+    return unseen != 0;
 }
 
 /* May state x come after y (back: may y come before x)? */
@@ -131,13 +160,11 @@ static uint32_t back_to(engine *e, uint32_t position, uint32_t state)
     return position;
 }
 
-/* Changes the order; the position to go on from, or UINT32_MAX. */
-static uint32_t mend(repair *p, uint32_t position)
+/* State x must come after y.  Changes the order; the position to go on from, or UINT32_MAX. */
+static uint32_t separate(repair *p, uint32_t position, uint32_t x, uint32_t y)
 {
     engine *e = p->e;
-    uint32_t x = 0, y = 0;
-    bool found_pair = misplaced(p, position, &x, &y);
-    if (found_pair && p->moves[e->order.at[x - 1]] < MOST_MOVES && may_move(p, x, y, false)) {
+    if (p->moves[e->order.at[x - 1]] < MOST_MOVES && may_move(p, x, y, false)) {
         p->moves[e->order.at[x - 1]]++;
         p->other_left = may_move(p, x, y, true);
         position = back_to(e, position, x);
@@ -146,13 +173,23 @@ static uint32_t mend(repair *p, uint32_t position)
         p->y = y;
         return position;
     }
-    if (found_pair && p->moves[e->order.at[y - 1]] < MOST_MOVES && may_move(p, x, y, true)) {
+    if (p->moves[e->order.at[y - 1]] < MOST_MOVES && may_move(p, x, y, true)) {
         p->moves[e->order.at[y - 1]]++;
         p->other_left = false;
         position = back_to(e, position, x);
         rotate(e, x, y, true);
         return position;
     }
+    return UINT32_MAX;
+}
+
+/* The same for the transaction at the position, which is not explained. */
+static uint32_t mend(repair *p, uint32_t position)
+{
+    engine *e = p->e;
+    uint32_t x = 0, y = 0;
+    uint32_t from = misplaced(p, position, &x, &y) ? separate(p, position, x, y) : UINT32_MAX;
+    if (from != UINT32_MAX) return from;
     if (!p->other_left || position > p->y + SOON) return UINT32_MAX;
     p->other_left = false;
     position = back_to(e, position, p->x);
@@ -161,15 +198,70 @@ static uint32_t mend(repair *p, uint32_t position)
     return position;
 }
 
+/* The newest state that explains a position. */
+static uint32_t newest_state(const repair *p, uint32_t position)
+{
+    if (!p->trials) return p->e->order.first_read[position];
+    uint32_t newest = 0;
+    for (size_t i = 0; i < p->trials[position].spans.n; i++) {
+        uint32_t to = p->trials[position].spans.at[i].to;
+        if (to > newest) newest = to;
+    }
+    return newest;
+}
+
+/* The first n positions are explained, each by itself.  If one has seen state y, and another whose
+   snapshot is later has not seen x, which stands before y, then x goes after y.  The position to go
+   on from, or UINT32_MAX. */
+static uint32_t mend_moments(repair *p, uint32_t n)
+{
+    engine *e = p->e;
+    uint32_t early, late, from = n;
+    if (!moments_matter(e)) return n;
+    uint32_t *read = mem_array(e->mem, uint32_t, n + 1);
+    memcpy(read, e->order.first_read, n * sizeof *read);
+    bool fit = moments_fit(e, p->trials, n, &early, &late);
+    uint32_t y = fit ? 0 : e->order.first_read[early];
+    if (!fit || n < e->order.n) memcpy(e->order.first_read, read, n * sizeof *read);
+    mem_put(e->mem, read);
+    uint32_t x = fit ? 0 : newest_state(p, late) + 1;
+    if (!fit && !p->trials) { /* once more, with all states that explain each of them */
+        p->trials = mem_array0(e->mem, trial, e->order.n + 1);
+        return back_to(e, n, 1);
+    }
+    if (!fit) from = x < y ? separate(p, n, x, y) : UINT32_MAX;
+    assert(from <= n || from == UINT32_MAX);
+    return from;
+}
+
+/* The run of the position succeeded, its writes are pending. */
+static void keep_states(repair *p, trial *t, uint32_t position)
+{
+    if (!p->trials) return;
+    moments_collect(p->e, t, position);
+    vec_free(p->e->mem, &p->trials[position].spans);
+    p->trials[position].txn = t->txn;
+    memcpy(&p->trials[position].spans, &t->spans, sizeof t->spans);
+}
+
 static found go(repair *p)
 {
     engine *e = p->e;
-    for (uint32_t i = 0; i < e->order.n;) {
+    uint32_t stretch = e->order.n / 16 > 1024 ? e->order.n / 16 : 1024, asked = 0;
+    for (uint32_t i = 0; i < e->order.n || asked < e->order.n;) {
+        if (i == e->order.n || i == asked + stretch) { /* early, since a move takes it all back */
+            asked = i;
+            i = mend_moments(p, i);
+            if (i == UINT32_MAX || e->effort.runs >= e->effort.max_runs) return FOUND_CUT;
+            if (i < asked) asked = i;
+            continue;
+        }
         trial t = {.txn = e->order.at[i]};
         e->run.low = e->order.low[i];
         e->run.high = e->order.high[i];
         outcome r = explain(e, &t, i, MOST_TRIES);
         assert(e->store.log_from.n == i); /* states 1 to i have committed */
+        if (r == RUN_OK) keep_states(p, &t, i);
         vec_free(e->mem, &t.choices);
         vec_free(e->mem, &t.reached);
         if (r == RUN_REFUSED) return FOUND_REFUSED;
@@ -180,10 +272,9 @@ static found go(repair *p)
         }
         i = mend(p, i);
         if (i == UINT32_MAX || e->effort.runs >= e->effort.max_runs) return FOUND_CUT;
+        if (i < asked) asked = i;
     }
-    uint32_t early, late;
-    return moments_matter(e) && !moments_fit(e, NULL, e->order.n, &early, &late) ? FOUND_CUT
-                                                                                 : FOUND_YES;
+    return FOUND_YES;
 }
 
 found repair_order(engine *e)
@@ -206,5 +297,7 @@ found repair_order(engine *e)
     mem_put(e->mem, given);
     mem_put(e->mem, p.any);
     mem_put(e->mem, p.moves);
+    for (uint32_t i = 0; p.trials && i < n; i++) vec_free(e->mem, &p.trials[i].spans);
+    mem_put(e->mem, p.trials);
     return r == FOUND_REFUSED ? FOUND_CUT : r;
 }

@@ -13,7 +13,10 @@
 #include <stdio.h>
 
 #include "audit/chosen_values.h"
+#include "audit/log_words.h"
 #include "base/hash.h"
+
+#define REBIND_RUNS 20 /* what binding a statement anew costs, in runs of a transaction */
 
 #define MAX_POSSIBLE 8
 #define MAX_PLANS 8192
@@ -208,6 +211,7 @@ static plan *plan_for(engine *e, uint32_t text)
     if (e->plans.refusal[text])
         sql_refuse(&e->x.c, (int)e->plans.refused_at[text] - 1, "%s", e->plans.refusal[text]);
     const log_text *t = &e->log->texts.at[text];
+    if (p) e->effort.runs += REBIND_RUNS; /* in time and, until the audit ends, in memory */
     e->plans.of[text] = NULL;
     e->plans.bound++;
     e->plans.of[text] = sql_bind(&e->x, &e->plans.arena, t->at, t->n);
@@ -270,13 +274,31 @@ typedef struct attempt {
     bool any_key;   /* what x.any_key was before the statement */
 } attempt;
 
-static void forget_table(engine *e)
+/* Tables that a foreign key with an action may change together with the one that is not known any
+   more, and so on. */
+static void forget_referring(engine *e)
 {
-    if (e->x.regs.target) {
-        e->x.regs.target->unknown = true;
-        return;
+    for (bool more = true; more;) {
+        more = false;
+        for (size_t i = 0; i < e->store.tables.n; i++) {
+            table *t = e->store.tables.at[i];
+            for (uint32_t k = 0; !t->unknown && k < t->n_foreign; k++) {
+                const foreign_key *f = &t->foreign[k];
+                if (f->on_delete == REFER_CHECK && f->on_update == REFER_CHECK) continue;
+                const table *to = vs_find(&e->store, f->parent, e->x.latest);
+                t->unknown = more = !to || to->unknown;
+            }
+        }
     }
-    for (size_t i = 0; i < e->store.tables.n; i++) e->store.tables.at[i]->unknown = true;
+}
+
+static void forget_table(engine *e, const log_text *text)
+{
+    if (e->x.regs.target && engine_writes_one(e, text))
+        e->x.regs.target->unknown = true;
+    else
+        for (size_t i = 0; i < e->store.tables.n; i++) e->store.tables.at[i]->unknown = true;
+    forget_referring(e);
 }
 
 static bool is_select(const log_text *t)
@@ -289,97 +311,28 @@ static bool is_select(const log_text *t)
     return true;
 }
 
-/* Letters of either case. */
-static const char *find_text(const char *in, const char *what)
-{
-    for (; *in; in++) {
-        size_t i = 0;
-        while (what[i] && (in[i] | 32) == (what[i] | 32)) i++;
-        if (!what[i]) return in;
-    }
-    return NULL;
-}
-
 static bool only_selects(const engine *e, const log_text *t)
 {
     if (!is_select(t) || strstr(t->at, "FOR ") || strstr(t->at, "for ")) return false;
-    if (find_text(t->at, "into")) return false;                         /* it may create a table */
-    if (e->log->traced && find_text(t->at, "set_config")) return false; /* of the search path */
-    if (e->log->hidden_routines && memchr(t->at, '(', t->n)) return false; /* a call, perhaps */
+    if (words_find(t->at, "into")) return false;                         /* it may create a table */
+    if (e->log->traced && words_find(t->at, "set_config")) return false; /* of the search path */
+    if (e->log->hidden_routines) return false; /* a view, a cast or an operator may call one */
     for (size_t i = 0; i < e->plans.routines.n; i++) /* a function may write */
-        if (find_text(t->at, e->plans.routines.at[i])) return false;
+        if (words_find(t->at, e->plans.routines.at[i])) return false;
     return true;
 }
 
-/* Transactions that failed are not run, but what they prepared stays. */
-static void find_lost_prepares(engine *e)
+bool engine_writes_one(const engine *e, const log_text *t)
 {
-    for (size_t i = 0; i < e->log->txns.n; i++) {
-        const log_txn *t = &e->log->txns.at[i];
-        for (uint32_t k = 0; t->status != LOG_COMMITTED && k < t->n_stmts; k++) {
-            const char *text = e->log->texts.at[t->stmts[k].text].at;
-            if (find_text(text, "prepare") || find_text(text, "deallocate") ||
-                find_text(text, "discard"))
-                e->plans.lost_prepares = true;
-        }
-    }
-}
-
-/* Does the statement change which tables, columns and functions there are? */
-static bool text_changes_schema(const char *text)
-{
-    static const char *const words[] = {"create", "drop", "alter"};
-    text += strspn(text, " \t\n\r");
-    bool with = (*text | 32) == 'w' && !find_text(text, "insert");
-    if (((*text | 32) == 's' || with) && find_text(text, "into"))
-        return true; /* SELECT ... INTO, perhaps */
-    if ((*text | 32) != 'c' && (*text | 32) != 'd' && (*text | 32) != 'a') return false;
-    for (int w = 0; w < 3; w++)
-        if (find_text(text, words[w]) == text) return true;
-    return false;
-}
-
-static void find_schema_changes(engine *e)
-{
-    uint32_t session = NO_ID;
-    for (size_t i = 0; i < e->log->txns.n; i++) {
-        const log_txn *t = &e->log->txns.at[i];
-        for (uint32_t k = 0; k < t->n_stmts; k++) {
-            if (!text_changes_schema(e->log->texts.at[t->stmts[k].text].at)) continue;
-            e->plans.several_change_schema |= session != NO_ID && session != t->session;
-            e->plans.changes_schema = true;
-            session = t->session;
-        }
-    }
-}
-
-/* May a sequence give a value again? */
-static bool sequences_rise(const engine *e)
-{
-    static const char *const words[] = {"setval", "cycle", "restart"};
-    for (size_t i = 0; i < e->log->texts.n; i++)
-        for (int w = 0; w < 3; w++)
-            if (find_text(e->log->texts.at[i].at, words[w])) return false;
+    static const char *const words[] = {"update", "insert", "delete", "merge", "replace"};
+    unsigned writes = 0;
+    for (int i = 0; i < 5; i++)
+        for (const char *at = t->at; (at = words_find(at, words[i])); at++) writes++;
+    if (writes > 1) return false;
+    if (e->log->hidden_routines) return false;
+    for (size_t i = 0; i < e->plans.routines.n; i++)
+        if (words_find(t->at, e->plans.routines.at[i])) return false;
     return true;
-}
-
-void engine_find_routines(engine *e)
-{
-    find_lost_prepares(e);
-    find_schema_changes(e);
-    e->plans.sequences_rise = !e->plans.changes_schema && sequences_rise(e);
-    static const char *const words[] = {"function", "procedure"};
-    for (size_t i = 0; i < e->log->texts.n; i++) {
-        const char *text = e->log->texts.at[i].at;
-        for (int w = 0; w < 2 && find_text(text, "create"); w++) {
-            const char *at = find_text(text, words[w]);
-            if (!at) continue;
-            at += strlen(words[w]);
-            at += strspn(at, " \t\n\r\"");
-            const char *name = arena_text(&e->kept, at, strcspn(at, " \t\n\r\"("));
-            if (*name) vec_push(e->mem, &e->plans.routines, name);
-        }
-    }
 }
 
 bool engine_only_reads(const engine *e, const log_txn *t)
@@ -407,11 +360,11 @@ bool engine_writes_fixed(const engine *e, const trial *t, uint32_t low)
 /* Drivers and tools ask the system catalogs; what these hold is nothing that a log tells. */
 static bool only_asks_catalogs(const engine *e, const log_text *t)
 {
-    if (find_text(t->at, "show") == t->at) return true;
+    if (words_find(t->at, "show") == t->at) return true;
     return only_selects(e, t) &&
-           (find_text(t->at, "pg_catalog.") || find_text(t->at, "pg_class") ||
-            find_text(t->at, "pg_type") || find_text(t->at, "version()") ||
-            find_text(t->at, "information_schema.") || find_text(t->at, "pg_backend_pid()"));
+           (words_find(t->at, "pg_catalog.") || words_find(t->at, "pg_class") ||
+            words_find(t->at, "pg_type") || words_find(t->at, "version()") ||
+            words_find(t->at, "information_schema.") || words_find(t->at, "pg_backend_pid()"));
 }
 
 /* A statement that we do not know: its effects are unknown from here on. */
@@ -428,6 +381,7 @@ static outcome refused(attempt *a, size_t mark)
                 arena_text(&e->kept, e->x.regs.target->name, strlen(e->x.regs.target->name));
     }
     vs_rollback(&e->store, mark);
+    if (!a->s->has_error) a->failed = false; /* it has not failed in the database */
     if (e->log->traced && only_asks_catalogs(e, t)) {
         e->catalog_queries++;
         return RUN_OK;
@@ -442,7 +396,7 @@ static outcome refused(attempt *a, size_t mark)
         return RUN_REFUSED;
     }
     e->unchecked++;
-    if (!only_selects(e, t)) forget_table(e);
+    if (!only_selects(e, t)) forget_table(e, t);
     return RUN_OK;
 }
 
@@ -549,6 +503,61 @@ static outcome refused_rule(attempt *a, size_t mark)
     return refused(a, mark);
 }
 
+/* Something is not there: a table, a column, a function, another object, a schema.  The bodies of
+   DO and of functions find that out while they run. */
+static bool is_undefined(const char *state)
+{
+    static const char *const states[] = {"42P01", "42703", "42883", "42704", "3F000"};
+    for (int i = 0; i < 5; i++)
+        if (!memcmp(state, states[i], 5)) return true;
+    return false;
+}
+
+/* Is it clear which row the statement met first?  Rows of VALUES have an order; and the only row of
+   an UPDATE is locked before anything else of it is tested. */
+static bool rows_are_ordered(const attempt *a)
+{
+    const plan *p = a->p;
+    if (!p) return false;
+    if (p->kind == S_INSERT && p->n_rows == 1) return true;
+    if (p->n_writes || !p->target || p->target->n_triggers) return false;
+    if (p->kind == S_INSERT) return !p->q && p->n_rows;
+    return a->e->x.sole_target && (p->kind == S_UPDATE || p->kind == S_DELETE);
+}
+
+/* A conflict because of a key: was the column one when the row was changed? */
+static void note_changed_key(engine *e)
+{
+    if (e->x.key_changed && e->plans.changes_schema && e->log->sessions.n > 1)
+        e->unsure = "FOR KEY SHARE finds a changed key, but which columns were keys when it was "
+                    "changed is not known where other sessions change the schema";
+}
+
+/* PostgreSQL does not track what ON CONFLICT reads: the lock on the row stands for it, and that is
+   given back by ROLLBACK TO.  A serial order need not explain what was taken back then. */
+static void note_undone_upsert(const attempt *a)
+{
+    engine *e = a->e;
+    const uint32_t *undone = e->marks.undone[e->run.trial->txn];
+    if (!accepted_error(e, "23505") || !undone || !undone[a->index]) return;
+    for (uint32_t i = 0; i <= a->index; i++)
+        if (undone[i] && words_find(e->log->texts.at[e->run.txn->stmts[i].text].at, "conflict"))
+            e->unsure = "what ON CONFLICT read before a ROLLBACK TO is not tracked by PostgreSQL, "
+                        "and --unique-errors allow accepts that";
+}
+
+/* PostgreSQL's planner takes a key for unique although the snapshot shows two rows of it: a join
+   may stop at the first one it finds, be left out as a whole, or GROUP BY may forget other columns.
+   So rows may be missing from an answer, and those that would be a conflict may not be met. */
+static void note_twins(const attempt *a)
+{
+    engine *e = a->e;
+    bool several = a->p && (a->p->joins || (a->p->q && a->p->q->grouped));
+    if (e->x.twins && several)
+        e->unsure = "the snapshot shows two rows of one key, which PostgreSQL's planner takes for "
+                    "one, in a statement that joins or groups";
+}
+
 static outcome raised(attempt *a)
 {
     assert(vs_mark(&a->e->store) == a->mark && strlen(a->e->x.c.state) == 5);
@@ -564,6 +573,9 @@ static outcome raised(attempt *a)
         return refused(a, vs_mark(&e->store));
     }
     if (a->s->has_error && is_same_error(e, a->s->error, e->x.c.state)) return RUN_OK;
+    /* foreign keys are tested after unique ones, which may have been free still */
+    if (a->s->has_error && !memcmp(a->s->error, "23503", 5) && accepted_error(e, e->x.c.state))
+        return RUN_OK;
     if (is_unknown_rule(a)) return refused_rule(a, vs_mark(&e->store));
     const char *other = unlike_postgres(e, a);
     if (other) {
@@ -580,18 +592,24 @@ static outcome raised(attempt *a)
     }
     /* A name that neither the setup nor a transaction made, and that the database knew: what the
        statement means is not known to us, not wrong. */
-    bool name = !memcmp(e->x.c.state, "42", 2) && !a->p &&
+    bool name = (is_undefined(e->x.c.state) || (!memcmp(e->x.c.state, "42", 2) && !a->p)) &&
                 (!e->plans.changes_schema || e->log->traced || e->log->sessions.n > 1);
     /* nor a cursor or a prepared statement that something else made */
     name |= !memcmp(e->x.c.state, "34000", 5) || !memcmp(e->x.c.state, "26000", 5);
-    if (name && !a->s->has_error) {
+    if (name) { /* (an error of another kind shows that the database knew it, too) */
         char why[200];
         snprintf(why, sizeof why, "%.190s", e->guard->text);
-        snprintf(e->guard->text, sizeof e->guard->text, "a statement that succeeded although %s",
-                 why);
+        snprintf(e->guard->text, sizeof e->guard->text, "a statement that %s although %s",
+                 a->s->has_error ? "failed otherwise" : "succeeded", why);
         return refused(a, vs_mark(&e->store));
     }
     bool conflict = !memcmp(e->x.c.state, "40001", 5);
+    if (conflict && a->s->has_error && a->s->error[0] == '2' && !rows_are_ordered(a))
+        e->unsure = "a statement of several rows failed, and which of them it met first, one that "
+                    "changed since the snapshot or another one, decides about its error";
+    note_twins(a);
+    note_undone_upsert(a);
+    note_changed_key(e);
     char text[300];
     snprintf(text, sizeof text, "error %.5s (%.280s)", e->x.c.state, e->guard->text);
     record(e, a->index, conflict ? RUN_CONFLICT : RUN_MISMATCH, text);
@@ -606,6 +624,7 @@ static outcome compared(attempt *a, sql_result *r)
     if (only_writes_count(a)) return compared_writes(a, r);
     if (e->run.upto && a->index + 1 < e->run.upto) return RUN_OK; /* no answer is compared */
     if (match_result(&e->x, r, a->s)) {
+        e->catalog_queries += a->p->asks_catalogs;
         a->binding = true;
         bind_result b = chosen_bind(e, r, a->s);
         if (b == BIND_NONE || b == BIND_DONE) chosen_note(e, r, a->s, a->index);
@@ -640,10 +659,8 @@ static outcome compared(attempt *a, sql_result *r)
     if (e->x.key_shared && e->level.rule == WRITE_RECHECK)
         e->unsure = "FOR KEY SHARE reads a row as last committed if whoever changed it had "
                     "committed by then, and as the snapshot shows it otherwise";
-    if (e->x.twins && a->p->joins)
-        e->unsure =
-            "a join differs while the snapshot shows two rows of one key, which PostgreSQL's "
-            "planner takes for one";
+    note_twins(a);
+    note_undone_upsert(a);
     if (!e->exploring) return RUN_MISMATCH;
     strbuf b;
     strbuf_init(&b, e->mem);
@@ -718,7 +735,7 @@ bool engine_fails_in_aborted(const engine *e, const log_stmt *s)
     while (*at && strchr(" \t\r\n;", *at)) at++;
     if (!*at || *at == '-' || *at == '/') return false; /* perhaps nothing but a comment */
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
-        if (find_text(at, ends[i]) == at) return false;
+        if (words_find(at, ends[i]) == at) return false;
     return true;
 }
 
@@ -742,7 +759,8 @@ static bool has_free_key(const attempt *a, const plan *p)
 {
     const engine *e = a->e;
     const uint32_t *undone = e->marks.undone[e->run.trial->txn];
-    bool writes = (p->kind == S_INSERT && p->conflict == ON_CONFLICT_RAISE) || p->kind == S_UPDATE;
+    bool writes = (p->kind == S_INSERT && p->conflict == ON_CONFLICT_RAISE) ||
+                  p->kind == S_UPDATE || p->kind == S_MERGE;
     return accepted_error(e, "23505") && writes && undone && undone[a->index] && !a->s->has_error;
 }
 
@@ -765,7 +783,7 @@ static outcome run_statement(attempt *a)
     memcpy(&outer, g, sizeof outer);
     e->x.regs.target = NULL;
     a->any_key = e->x.any_key;
-    e->x.key_shared = false;
+    e->x.key_shared = e->x.key_changed = false;
     if (guard_armed(g)) {
         int code = g->code;
         guard_restore(g, &outer);
@@ -787,6 +805,8 @@ static outcome run_statement(attempt *a)
     if (a->s->has_error) failing_state(a);
     if (has_free_key(a, p)) e->x.any_key = true;
     exec_plan(&e->x, p, &out);
+    if (a->s->has_error && !memcmp(a->s->error, "23503", 5) && e->x.late.n)
+        refer_late(&e->x); /* in autocommit, or of a COMMIT */
     e->x.any_key = a->any_key;
     a->failed = false;
     r = compared(a, &out);
@@ -837,8 +857,8 @@ static void forget_reads_from(engine *e, uint32_t position)
 /* What a statement wrote may depend on what it read elsewhere. */
 static void note_written_from(engine *e, const attempt *a)
 {
-    bool changes =
-        a->p && (a->p->kind == S_INSERT || a->p->kind == S_UPDATE || a->p->kind == S_DELETE);
+    bool changes = a->p && (a->p->kind == S_INSERT || a->p->kind == S_UPDATE ||
+                            a->p->kind == S_DELETE || a->p->kind == S_MERGE);
     if (changes && !sql_writes_newest(a->p) && e->x.valid_from > e->run.written_from)
         e->run.written_from = e->x.valid_from;
 }
@@ -867,6 +887,46 @@ static void begin_statement(attempt *a, const log_txn *t, uint32_t i, uint32_t f
     a->s = e->run.statement = &t->stmts[i];
     a->index = i;
     if (e->run.focus) e->x.choose = i + 1 == e->run.focus ? choose_row : NULL;
+}
+
+/* Foreign keys that were put off until the commit are tested when the transaction commits. */
+static outcome test_keys(attempt *a, const log_txn *t)
+{
+    engine *e = a->e;
+    guard *g = e->guard, outer;
+    assert(e->x.late.n && t->n_stmts);
+    memcpy(&outer, g, sizeof outer);
+    a->index = t->n_stmts - 1;
+    a->s = &t->stmts[a->index];
+    e->x.regs.target = NULL;
+    if (guard_armed(g)) {
+        int code = g->code;
+        guard_restore(g, &outer);
+        g->code = code;
+        if (code == SQL_REFUSED) return refused(a, vs_mark(&e->store));
+        if (code != SQL_RAISED) guard_fail_again(g);
+        if (e->run.writes_only) e->run.unclear = true;
+        bool conflict = !memcmp(e->x.c.state, "40001", 5);
+        char text[300];
+        snprintf(text, sizeof text, "error %.5s (%.280s)", e->x.c.state, g->text);
+        record(e, t->n_stmts, conflict ? RUN_CONFLICT : RUN_MISMATCH, text);
+        return conflict ? RUN_CONFLICT : RUN_MISMATCH;
+    }
+    e->x.regs.cid = ++e->x.last_cid;
+    refer_late(&e->x);
+    guard_restore(g, &outer);
+    return RUN_OK;
+}
+
+static outcome commit_keys(attempt *a, const log_txn *t)
+{
+    engine *e = a->e;
+    if (!e->x.late.n || e->run.upto) return RUN_OK;
+    outcome r = test_keys(a, t);
+    if (e->run.mode == MODE_SNAPSHOT)
+        same_from(&e->run.trial->choices.at[0], a->loose ? e->x.state : e->x.valid_from);
+    arena_reset(&e->x.work);
+    return r;
 }
 
 static outcome run_all(engine *e, const log_txn *t)
@@ -921,8 +981,9 @@ static outcome run_all(engine *e, const log_txn *t)
         record(e, t->n_stmts, RUN_MISMATCH, "rolled back: a statement had failed");
         return RUN_MISMATCH;
     }
-    exec_end(&e->x);
-    return RUN_OK;
+    outcome r = commit_keys(&a, t);
+    if (r == RUN_OK) exec_end(&e->x);
+    return r;
 }
 
 /* Logs with literals in their statements have as many texts as statements. */
@@ -949,6 +1010,7 @@ void engine_begin(engine *e, trial *t, uint32_t position)
     e->x.latest = position;
     e->x.rule = e->run.rule;
     e->x.by_value = e->o->by_value;
+    e->x.leaves_catalogs = e->log->traced;
     e->x.no_index = e->o->off[AUDIT_PASS_INDEX];
     e->x.nothing_free = e->o->unique_errors && e->level.mode == MODE_LATEST;
     e->x.choose = e->run.mode != MODE_ROW ? NULL : e->hooks.choose ? e->hooks.choose : choose_row;
@@ -1012,7 +1074,8 @@ outcome engine_statement(engine *e, uint32_t stmt, uint32_t (*choose)(void *, ta
     e->run.statement = a.s;
     outcome r = run_statement(&a);
     arena_reset(&e->x.work);
-    if (r == RUN_OK && (a.failed || e->x.savepoints.n)) r = RUN_REFUSED; /* not by themselves */
+    bool alone = !a.failed && !e->x.savepoints.n && !e->x.late.n;
+    if (r == RUN_OK && !alone) r = RUN_REFUSED; /* not by themselves */
     return r;
 }
 

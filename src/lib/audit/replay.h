@@ -101,7 +101,9 @@ typedef struct engine_plans {
     VEC(const char *) routines; /* names that the log creates: calling one may write */
     bool sequences_rise;        /* nothing sets one back */
     bool changes_schema;        /* a transaction creates, drops or alters something */
-    bool several_change_schema; /* those of more than one session do */
+    bool several_change_schema; /* those of more than one session do, beside temporary
+                                   tables, which are their sessions' own */
+    uint32_t schema_session;    /* the only one, or the last of several; NO_ID: none does */
     bool lost_prepares;         /* a transaction that is not run may have prepared something */
 } engine_plans;
 
@@ -252,9 +254,19 @@ bool engine_writes_same(engine *e, trial *t, uint32_t stmt, uint32_t low, const 
 /* Would an UPDATE or DELETE have written a row with these columns?  True if that is not known. */
 bool engine_would_match(engine *e, const log_stmt *s, const value *cols);
 /* Once, before anything is asked. */
+/* Does the transaction change which tables, columns and functions there are? */
+bool engine_changes_schema(const engine *e, const log_txn *t);
+/* Does a transaction change what other sessions see of the schema?  (No temporary table.) */
+static inline bool engine_shares_changes(const engine *e)
+{
+    return e->plans.schema_session != NO_ID;
+}
 void engine_find_routines(engine *e);
 /* SELECTs only, as far as their texts tell. */
 bool engine_only_reads(const engine *e, const log_txn *t);
+/* A statement that was refused and has a target: can nothing else have been written, by a part of
+   it or by a function? */
+bool engine_writes_one(const engine *e, const log_text *t);
 /* Would every run of the trial's transaction that agrees with the log write what this one did?  It
    may read states from `low` on. */
 bool engine_writes_fixed(const engine *e, const trial *t, uint32_t low);

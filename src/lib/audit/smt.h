@@ -38,7 +38,7 @@ bool smt_true(const smt *s, uint32_t f); /* after SMT_SAT */
 
 /* A whole problem as SMT-LIB 2 text (doc/backends.md).  NULL: out of memory, or no Z3. */
 typedef struct smt_text smt_text;
-smt_text *smt_text_open(void);
+smt_text *smt_text_open(size_t mib); /* mib: as of smt_open */
 void smt_text_close(smt_text *t);
 /* Ends when stop(ud) is not 0, which is asked after 2, 4, 8, ... times as many steps. */
 smt_answer smt_text_solve(smt_text *t, const char *problem, int (*stop)(void *ud), void *ud);

@@ -252,6 +252,7 @@ static const char *not_symbolic(stmt_kind kind)
     case S_DELETE:
     case S_UNSEEN:
     case S_NOTHING: return NULL;
+    case S_MERGE: return "MERGE";
     case S_WRITING_SELECT: return "WITH of a statement that writes";
     case S_CREATE:
     case S_DROP:
@@ -259,6 +260,7 @@ static const char *not_symbolic(stmt_kind kind)
     case S_TRUNCATE: return "CREATE, ALTER, DROP or TRUNCATE TABLE";
     case S_VIEW:
     case S_DROP_VIEW: return "CREATE or DROP VIEW";
+    case S_CONSTRAINTS: return "SET CONSTRAINTS";
     case S_SAVEPOINT:
     case S_RELEASE:
     case S_ROLLBACK_TO: return "a savepoint";
@@ -282,6 +284,7 @@ static void refuse_target(sx *x, const plan *p)
     if (x->foreign) sx_refuse(x, "foreign keys");
     for (uint32_t i = 0; i < p->target->n_cols; i++)
         if (p->target->cols[i].computed) sx_refuse(x, "generated columns");
+    if (p->target->n_triggers) sx_refuse(x, "triggers");
     if (p->slots > 1) sx_refuse(x, "UPDATE FROM or DELETE USING");
 }
 

@@ -337,6 +337,7 @@ static const gval **group_tuple(sx *x, const query *q, const sym_group *g)
 static void grouped(sx *x, const query *q, sframe *up, const sym_tuples *in)
 {
     assert(q->grouped && !q->n_windows);
+    if (q->n_sets) sx_refuse(x, "grouping sets");
     group_list groups = {0};
     for (size_t i = 0; i < in->n; i++) {
         sframe f = {in->at[i].slots, up, NULL};
@@ -394,8 +395,9 @@ static void lock_rows(sx *x, const query *q, sframe *up, sym_tuples *t)
 
 void sx_query(sx *x, const query *q, sframe *up, fm path)
 {
-    if (q->call) sx_refuse(x, "a function in FROM");
+    if (q->call || q->series[0] || q->work) sx_refuse(x, "a function in FROM");
     if (q->n_windows) sx_refuse(x, "a window function");
+    if (q->spread) sx_refuse(x, "a function of rows");
     if (q->set != SET_NONE) sx_refuse(x, "UNION, INTERSECT or EXCEPT");
     if (q->rows || q->kept || q->shared) sx_refuse(x, "WITH or VALUES");
     if (q->limit || q->offset || q->ties) sx_refuse(x, "LIMIT");

@@ -3,7 +3,10 @@
  *
  * A commit took place somewhere between its call and its answer, so that many orders are possible.
  * Two facts are the same in all of them.  A statement sees no commit that was called after it was
- * answered: whatever a transaction has seen stands before it in the order of the calls.  And who
+ * answered: whatever a transaction has seen stands before it in the order of the calls, unless it
+ * was still at work when its commit was called, as a statement that commits by itself is: such a
+ * one stands where its answer came if it only reads, and the log is given up if it writes while
+ * another commit is called.  And who
  * writes a row has seen the version that it replaces (first committer wins, or the row is read
  * again as last committed, or the new value is computed from the old one), so that the versions of
  * each row come in the order of the calls, too.
@@ -39,16 +42,81 @@ typedef struct timed {
     const char *why;
 } timed;
 
+static const char overlapping[] =
+    "not explained in the log's order; the order of two overlapping commits that write one table "
+    "is not known";
+
 /* ---- the order of the calls ------------------------------------------------------------------ */
 
-/* Calls at the same instant of two sessions have no order. */
-static bool calls_differ(const engine *e, uint32_t early, uint32_t late)
+/* When a transaction had its last answer but that of its commit: after the call of the commit, if a
+   statement commits by itself, or COMMIT was sent along with it. */
+static int64_t last_answer(const engine *e, const log_txn *t)
 {
-    const log_txn *a = &e->log->txns.at[early], *b = &e->log->txns.at[late];
-    txn_times ta = times_of(e, a), tb = times_of(e, b);
-    assert(ta.known && tb.known && ta.call <= tb.call); /* they are sorted */
-    if (a->session == b->session) return early < late;
-    return ta.call < tb.call || (makes_no_state(e, a) && makes_no_state(e, b));
+    txn_times times = times_of(e, t);
+    int64_t last = times.call;
+    for (uint32_t i = 0; i < t->n_stmts; i++) {
+        bool known = t->stmts[i].has_time;
+        int64_t answer = known                                        ? t->stmts[i].answer
+                         : t->has_times && t->times[0] == t->times[2] ? times.end
+                                                                      : last;
+        if (answer > last) last = answer;
+    }
+    return last;
+}
+
+/* Its place among the calls: nobody sees what only reads. */
+static int64_t place_of(const engine *e, const log_txn *t)
+{
+    return makes_no_state(e, t) ? last_answer(e, t) : times_of(e, t).call;
+}
+
+/* May a transaction that writes have seen one that stands behind it? */
+static bool saw_later(const engine *e)
+{
+    int64_t latest = INT64_MIN;
+    for (uint32_t i = 0; i < e->order.n; i++) {
+        const log_txn *t = &e->log->txns.at[e->order.at[i]];
+        if (makes_no_state(e, t)) continue;
+        txn_times times = times_of(e, t);
+        if (times.call <= latest) return true;
+        int64_t last = last_answer(e, t);
+        if (last > times.call && last > latest) latest = last;
+    }
+    return false;
+}
+
+/* Had it all its answers before its commit was called? */
+static bool was_done(const engine *e, const log_txn *t)
+{
+    int64_t call = times_of(e, t).call;
+    for (uint32_t i = 0; i < t->n_stmts; i++)
+        if (!t->stmts[i].has_time || t->stmts[i].answer >= call) return false;
+    return true;
+}
+
+/* Orders transactions that have the same place.  What only reads comes last: it may have seen the
+   others, and is only asked what it may have seen.  Two that write and were done before their calls
+   have not seen each other, and so wrote no row in common: either order will do.  False: of two
+   others nobody knows which came first. */
+static bool order_at_one_place(const engine *e, uint32_t *at, uint32_t n)
+{
+    uint32_t *readers = mem_array(e->mem, uint32_t, n + 1), write = 0, read = 0;
+    bool one_session = true, done = true;
+    assert(n > 1);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t who = at[i];
+        const log_txn *t = &e->log->txns.at[who];
+        if (makes_no_state(e, t)) {
+            readers[read++] = who;
+            continue;
+        }
+        one_session &= !write || e->log->txns.at[at[0]].session == t->session;
+        done &= was_done(e, t);
+        at[write++] = who; /* those of one session stay in the order of their lines */
+    }
+    memcpy(at + write, readers, read * sizeof *at);
+    mem_put(e->mem, readers);
+    return one_session || done;
 }
 
 /* Fills e->order.at; false if the times do not tell. */
@@ -63,15 +131,17 @@ static bool sort_by_calls(timed *p)
         if (l->txns.at[i].status == LOG_ABORTED) continue;
         txn_times t = times_of(e, &l->txns.at[i]);
         if (!t.known || l->txns.at[i].status == LOG_UNKNOWN) known = false;
-        key[n] = sort_key(t.call);
+        key[n] = sort_key(place_of(e, &l->txns.at[i]));
         who[n++] = i;
     }
     assert(!known || n == e->order.n);
     uint32_t *by = sort_by_key(e->mem, key, known ? n : 0);
-    for (uint32_t i = 0; known && i < n; i++) {
-        e->order.at[i] = who[by[i]];
-        known = !i || calls_differ(e, e->order.at[i - 1], e->order.at[i]);
+    for (uint32_t i = 0; known && i < n; i++) e->order.at[i] = who[by[i]];
+    for (uint32_t i = 0, end; known && i < n; i = end) {
+        for (end = i + 1; end < n && key[by[end]] == key[by[i]];) end++;
+        known = end - i == 1 || order_at_one_place(e, e->order.at + i, end - i);
     }
+    if (known && saw_later(e)) p->why = overlapping;
     for (uint32_t i = 0; known && i < n; i++) {
         uint64_t end = sort_key(times_of(e, &l->txns.at[e->order.at[i]]).end);
         p->ended[i] = i && p->ended[i - 1] > end ? p->ended[i - 1] : end;
@@ -144,6 +214,7 @@ static bool writes_turn_out_certain(timed *p, trial *t, uint32_t stmts)
         if (is_certain(e, t, &x->stmts[i])) continue;
         const plan *w = e->plans.of[x->stmts[i].text];
         bool plain = w && w->catalog == e->store.catalog && !e->plans.routines.n &&
+                     !(w->target && w->target->n_triggers) &&
                      (w->kind == S_UPDATE || w->kind == S_DELETE ||
                       (w->kind == S_INSERT && w->conflict == ON_CONFLICT_RAISE));
         if (!plain || !engine_writes_same(e, t, i, low, p->shown.at, p->shown.n)) return false;
@@ -191,6 +262,7 @@ static bool versions_are_ordered(timed *p, uint32_t position)
     if (e->level.mode != MODE_LATEST) return true;
     for (uint32_t i = 0; i < x->n_stmts; i++) {
         const plan *w = e->plans.of[x->stmts[i].text];
+        if (w && (w->kind == S_MERGE || (w->target && w->target->n_triggers))) return false;
         if (!w || (w->kind != S_UPDATE && w->kind != S_DELETE)) continue;
         for (size_t k = n; k-- > 0;) {
             blind_write b = p->blind.at[k];
@@ -208,7 +280,7 @@ static bool versions_are_ordered(timed *p, uint32_t position)
 /* Rows that go with others, and tables that come and go. */
 static bool writes_spread(const engine *e)
 {
-    if (e->plans.changes_schema || e->plans.lost_prepares) return true;
+    if (engine_shares_changes(e) || e->plans.lost_prepares) return true;
     for (size_t i = 0; i < e->store.tables.n; i++) {
         const table *t = e->store.tables.at[i];
         for (uint32_t k = 0; k < t->n_foreign; k++)
@@ -340,7 +412,8 @@ static bool replay_calls(timed *p)
     engine_reset(e);
     e->store.searching = true; /* every state may be read */
     if (writes_spread(e)) p->why = other_writes;
-    bool shown = false;
+    bool shown = false, picked = e->picked;
+    e->picked = false;
     for (uint32_t i = 0; !p->why && !shown && i < e->order.n; i++) {
         trial t = {.txn = e->order.at[i]};
         if (e->effort.runs >= e->effort.max_runs) {
@@ -349,9 +422,10 @@ static bool replay_calls(timed *p)
             break;
         }
         bool explained = explain_position(p, &t, i);
-        if (!p->why && !versions_are_ordered(p, i))
-            p->why = "not explained in the log's order; the order of two overlapping commits that "
-                     "write one table is not known";
+        if (!p->why && e->picked) /* rows that SKIP LOCKED left out, say: one way of several */
+            p->why = "not explained in the log's order; other orders that its times allow were not "
+                     "excluded, since the database chose rows";
+        if (!p->why && !versions_are_ordered(p, i)) p->why = overlapping;
         if (!p->why && !explained) shown = true;
         if (!p->why && explained) {
             vs_commit(&e->store, i + 1);
@@ -361,6 +435,7 @@ static bool replay_calls(timed *p)
         vec_free(e->mem, &t.reached);
     }
     if (e->unchecked) shown = false;
+    e->picked |= picked;
     if (e->store.undo.n) vs_rollback(&e->store, 0);
     return shown;
 }

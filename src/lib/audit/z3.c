@@ -187,13 +187,14 @@ struct smt_text {
     Z3_solver s;
     Z3_model model;
     Z3_sort ints, bools;
+    size_t mib; /* memory that it may take; 0: any */
 };
 
-smt_text *smt_text_open(void)
+smt_text *smt_text_open(size_t mib)
 {
     smt_text *t = mem_libc(NULL, NULL, 0, sizeof *t);
     if (!t) return NULL;
-    *t = (smt_text){0};
+    *t = (smt_text){.mib = mib};
     Z3_config config = Z3_mk_config();
     t->c = Z3_mk_context(config);
     Z3_del_config(config);
@@ -223,6 +224,13 @@ void smt_text_close(smt_text *t)
     mem_libc(NULL, t, sizeof *t, 0);
 }
 
+/* Looked at between rounds: with a limit of its own (memory_max_size), Z3 ends the whole process
+   when a problem that was read as text reaches it. */
+static bool is_full(const smt_text *t)
+{
+    return t->mib && Z3_get_estimated_alloc_size() >> 20 >= t->mib;
+}
+
 static Z3_lbool check_steps(smt_text *t, unsigned steps)
 {
     Z3_params p = Z3_mk_params(t->c);
@@ -243,7 +251,7 @@ smt_answer smt_text_solve(smt_text *t, const char *problem, int (*stop)(void *ud
     Z3_solver_from_string(t->c, t->s, problem);
     if (Z3_get_error_code(t->c) != Z3_OK) return SMT_UNKNOWN;
     Z3_lbool r = Z3_L_UNDEF;
-    for (unsigned steps = 4000000; r == Z3_L_UNDEF && !stop(ud); steps *= 2) {
+    for (unsigned steps = 4000000; r == Z3_L_UNDEF && !stop(ud) && !is_full(t); steps *= 2) {
         r = check_steps(t, steps);
         if (Z3_get_error_code(t->c) != Z3_OK || steps > UINT_MAX / 2) break;
     }

@@ -549,8 +549,8 @@ static void write_choices(bc *z, bool any_had, uint64_t had, uint64_t k)
         uint32_t ob = g->open.at[open];
         if (g->ob_flags[ob] & OB_LIST) continue;
         for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++) {
-            if (g->cand.at[i] >= RF_LAST) continue;
-            uint32_t inst = asg_install(g, g->cand.at[i], g->ob_key[ob]);
+            if (asg_cand(g, open, i) >= RF_LAST) continue;
+            uint32_t inst = asg_install(g, asg_cand(g, open, i), g->ob_key[ob]);
             if (z->next[inst] != NONE) continue; /* its own edges say enough */
             source_choice x = {ob, lit_of(z->cand_var[i], false), g->ob_node[ob], inst,
                                chain_ending(z, inst)};
@@ -596,7 +596,7 @@ static void write_candidates(bc *z, uint32_t open)
     uint32_t begin = z->place[begin_of(p, v)];
     uint32_t first = g->cand_first.at[open], end = g->cand_first.at[open + 1];
     for (uint32_t i = first; i < end; i++) {
-        node_id c = g->cand.at[i];
+        node_id c = asg_cand(g, open, i);
         uint32_t lit = lit_of(z->cand_var[i], false);
         solver_phase(z->s, lit_not(lit));
         if (c >= RF_LAST) {
@@ -632,8 +632,8 @@ static void make_choices(bc *z)
         }
         z->taken[v] = solver_var(z->s);
     }
-    z->cand_var = mem_array(z->m, uint32_t, g->cand.n + 1);
-    for (size_t i = 0; i < g->cand.n; i++) z->cand_var[i] = solver_var(z->s);
+    z->cand_var = mem_array(z->m, uint32_t, asg_cands(g) + 1);
+    for (uint32_t i = 0; i < asg_cands(g); i++) z->cand_var[i] = solver_var(z->s);
     z->choices = solver_vars(z->s);
 }
 
@@ -878,7 +878,7 @@ static void keep_core(bc *z)
     for (uint32_t open = 0; open < g->open.n; open++) {
         if (!z->in_core[g->ob_node[g->open.at[open]]]) continue;
         for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++)
-            if (g->cand.at[i] < RF_LAST) core_node(z, g->cand.at[i]);
+            if (asg_cand(g, open, i) < RF_LAST) core_node(z, asg_cand(g, open, i));
     }
     for (node_id v = 0; v < z->p->txns; v++) any = any || z->in_core[v];
     for (node_id v = 0; v < z->p->txns; v++) /* outcomes and candidates alone may refute */

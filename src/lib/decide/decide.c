@@ -19,6 +19,7 @@
 #include "decide/portfolio.h"
 #include "decide/proof/justify.h"
 #include "decide/segments.h"
+#include "decide/weak/unread_lists.h"
 #include "asg/list_slots.h"
 
 #define STRONGER_TRY 200u /* conflicts that a stronger question may cost */
@@ -163,18 +164,54 @@ static bool accept_through_rc(problem *p, decision *a)
     return true;
 }
 
+/* The same by trying a few orders, since this level asks little of such lists; or a read of what
+   nobody wrote is found.  False: neither. */
+static bool decide_by_few_orders(problem *p, decision *a)
+{
+    order_question ask = p->ask;
+    asg *g = p->g;
+    decision found = {.by = BY_TEST};
+    uint32_t garbage;
+    if (!is_lazy(p)) return false;
+    ask.rule = rule_of(LEVEL_RU);
+    decide_build(p, &ask);
+    p->ordered = false;
+    uint32_t *pos = mem_array(g->m, uint32_t, (size_t)p->order.events + 1);
+    found.out = mem_array0(g->m, uint8_t, (size_t)g->nodes + 1);
+    found.rf = mem_array(g->m, uint32_t, asg_obs(g) + 1);
+    for (node_id v = 0; v < g->nodes; v++) found.out[v] = g->maybe[v];
+    for (uint32_t ob = 0; ob < asg_obs(g); ob++) found.rf[ob] = RF_NONE;
+    found.holds = unread_lists_hold(&p->order, found.out, pos, &garbage);
+    if (found.holds) {
+        found.pos = pos;
+        lazy_commit_order(&p->order, &found);
+    } else if (garbage != NO_ID) {
+        asg_fault(g, ANOMALY_GARBAGE_READ, g->ob_node[garbage], g->ob_op[garbage],
+                  g->ob_key[garbage], g->ob_value[garbage], NO_ID);
+        found.why = WHY_FAULT;
+        found.fault = g->faults.n - 1;
+    } else {
+        return false;
+    }
+    *a = found;
+    return true;
+}
+
 /* The polynomial test, with ambiguous reads guessed at; where that says nothing, the writers are
    searched, by the order problem if there are many transactions. */
 static bool decide_test(problem *p, uint64_t conflicts, decision *a)
 {
     const asg *g = p->g;
     bool as_order = p->ask.rule && p->test != WEAK_RU;
+    bool tries = pass_on(p->ask.tune, PASS_SMALL_SEARCH);
     (void)conflicts;
     weak_decide(p->g, p->test, p->ask.so, !p->guess && !p->ask.rule, a);
-    if (a->undecided && p->test == WEAK_RU && p->g->wild_lists && accept_through_rc(p, a))
+    bool lists = p->test == WEAK_RU && p->g->wild_lists && a->why != WHY_FAULT;
+    if (lists && (a->undecided || !tries) &&
+        (decide_by_few_orders(p, a) || (a->undecided && accept_through_rc(p, a))))
         return true;
     if (!a->undecided || p->guess || !p->ask.rule) return true;
-    if (as_order && (g->nodes > WEAK_SMALL || !pass_on(p->ask.tune, PASS_SMALL_SEARCH)) &&
+    if (as_order && (g->nodes > WEAK_SMALL || !tries) &&
         (!g->wild_lists || (is_lazy(p) && asg_slots(p->g))))
         return false;
     weak_decide(p->g, p->test, p->ask.so, true, a);
@@ -184,6 +221,21 @@ static bool decide_test(problem *p, uint64_t conflicts, decision *a)
 static bool ignores_reads(const problem *p)
 {
     return p->ask.rule && p->ask.rule->strict == STRICT_IGNORED;
+}
+
+/* Did one of those that took part end before it began?  Then real time has a cycle of its own,
+   which the known edges show; searches for an order of the rest need not begin. */
+static bool has_backward(const problem *p)
+{
+    const asg *g = p->g;
+    uint64_t drift = p->ask.drift > 0 ? (uint64_t)p->ask.drift : 0;
+    int64_t end, begin;
+    for (node_id v = 0; p->ask.rt && v < g->nodes; v++)
+        if (txn_stamp(g->h, g->node_txn[v], COMMIT_RETURN, &end) &&
+            txn_stamp(g->h, g->node_txn[v], BEGIN_CALL, &begin) && end < begin &&
+            (uint64_t)begin - (uint64_t)end >= drift)
+            return true;
+    return false;
 }
 
 /* Every order of at most 8 transactions, with real time written out. */
@@ -210,7 +262,9 @@ static void try_unread_lists(problem *p, decision *a)
 /* Read-uncommitted with real time, and lists of which no read shows the order. */
 static void decide_unread_lists(problem *p, decision *a)
 {
-    if (p->g->nodes <= WEAK_SMALL)
+    bool few = p->g->nodes <= WEAK_SMALL;
+    if ((!few || !pass_on(p->ask.tune, PASS_SMALL_SEARCH)) && decide_by_few_orders(p, a)) return;
+    if (few)
         try_unread_lists(p, a);
     else if (!accept_through_rc(p, a))
         a->undecided = "lists with repeated elements, writes or deletes: this build tries all "
@@ -229,7 +283,7 @@ static bool decide_unread(problem *p, uint64_t conflicts, decision *a)
     a->out = mem_array0(g->m, uint8_t, (size_t)g->nodes + 1);
     a->rf = mem_array(g->m, uint32_t, asg_obs(g) + 1);
     if (!weak_unread_orders(g, a)) return true;
-    if (g->wild_lists) {
+    if (g->wild_lists && !has_backward(p)) {
         decide_unread_lists(p, a);
         return true;
     }
@@ -269,7 +323,7 @@ static bool decide_faults(problem *p, uint64_t conflicts, decision *a)
 static bool wants_chaining(const problem *p)
 {
     const asg *g = p->g;
-    bool many = g->unknown || g->cand.n / 8 > g->open.n;
+    bool many = g->unknown || asg_cands(g) / 8 > g->open.n;
     return g->open.n && many && !g->wild_lists && !g->init_open && p->ask.rule &&
            p->log != KEEP_LOG && pass_on(p->ask.tune, PASS_CHAIN_FIRST);
 }
@@ -323,7 +377,8 @@ static bool is_open_search(const problem *p)
     bool wanted = fits_exhaustive(p) && pass_on(p->ask.tune, PASS_SMALL_SEARCH);
     /* A proof has steps only if it was searched for. */
     bool logged = p->log == KEEP_LOG && (p->g->chains_only || !p->g->wild_lists);
-    if (wanted && !logged && (p->g->wild_lists || p->g->init_open)) return true;
+    bool open = p->g->wild_lists || p->g->init_open;
+    if (wanted && !logged && open && !has_backward(p)) return true;
     return needs_exhaustive(p);
 }
 
@@ -395,6 +450,25 @@ static bool refuse(problem *p, uint64_t conflicts, decision *a)
     return true;
 }
 
+/* Causality is decided without a search where every writer is known.  Looking for the paths of a
+   level above it costs more. */
+static bool wants_causal(const problem *p)
+{
+    const asg *g = p->g;
+    const level_rule *rule = p->ask.rule;
+    bool known = !g->open.n && !g->unknown && !g->wild_lists && !g->init_open && !g->unread;
+    if (!known || !is_lazy(p) || p->log == KEEP_LOG || p->plain || rule->automaton) return false;
+    return rule->path && !level_is_mixed(rule->level) && pass_on(p->ask.tune, PASS_CAUSAL_FIRST) &&
+           level_implies(rule->level, p->ask.so, p->ask.rt, LEVEL_CC, p->ask.so, false);
+}
+
+static bool decide_causal(problem *p, uint64_t conflicts, decision *a)
+{
+    (void)conflicts;
+    weak_decide(p->g, WEAK_CC, p->ask.so, false, a);
+    return decision_violated(a);
+}
+
 /* A search of the order of lists is easier to end with a serial order than with one of the whole
    transactions, which need not be one of their parts: then stronger questions come first. */
 static bool wants_whole_first(const problem *p)
@@ -457,17 +531,70 @@ enum stronger_try {
     TRIES
 };
 
+/* Do all words of the automaton end with one of these letters? */
+static bool words_end_with(const path_automaton *a, unsigned letters)
+{
+    for (uint32_t i = 0; i < a->slots; i++)
+        if (a->accept[a->slot[i].to] && !(letters >> a->slot[i].letter & 1)) return false;
+    return true;
+}
+
+/* Has every word a single step? */
+static bool words_are_steps(const path_automaton *a)
+{
+    for (uint32_t i = 0; i < a->moves; i++)
+        if (a->move[i].from) return false;
+    return true;
+}
+
+/* Does an overwrite arrive in the state? */
+static bool after_overwrite(const path_automaton *a, uint32_t state)
+{
+    for (uint32_t i = 0; i < a->slots; i++)
+        if (LETTERS_RW >> a->slot[i].letter & 1 && a->slot[i].to == state) return true;
+    return false;
+}
+
+/* Are there no two overwrites in a row on the closed walks?  They begin behind the overwrite of
+   the suspect (in state 0), and end before it. */
+static bool overwrites_apart(const path_automaton *a)
+{
+    for (uint32_t i = 0; i < a->slots; i++) {
+        const path_slot *s = &a->slot[i];
+        if (!(LETTERS_RW >> s->letter & 1)) continue;
+        if (a->accept[s->to]) return false;
+        for (uint32_t m = a->move_first[s->group]; m < a->move_first[s->group + 1]; m++)
+            if (!a->move[m].from || after_overwrite(a, a->move[m].from)) return false;
+    }
+    return true;
+}
+
 /* A level told by words that speak of session order, read-from and version order only: where every
    path of such steps is allowed for, each of its words is.  These levels have clocks, which cost
-   less than the words do. */
+   less than the words do, and one step is looked at without any.  Words that speak of the commit
+   order, too, and end with another step to the reader: all that commits up to that step is in the
+   reader's snapshot.  Words with overwrites that have another step between each two: no snapshot
+   isolation has such a walk back to where it began. */
 static bool all_paths_question(const problem *p, order_question *out)
 {
     const path_automaton *a = p->ask.rule->automaton;
     unsigned reads = 1u << LETTER_SO | 1u << LETTER_WR | 1u << LETTER_RT | 1u << LETTER_WR_BEFORE |
                      1u << LETTER_WR_UPTO | LETTERS_SETTLED;
-    unsigned versions = 1u << LETTER_WW | (LETTERS_LAST & ~reads);
-    if (!a || !a->letters || a->letters & ~(reads | versions)) return false;
-    out->rule = rule_of(a->letters & ~reads ? LEVEL_PSI : LEVEL_CC);
+    unsigned versions = 1u << LETTER_WW | (LETTERS_LAST & ~reads), chosen = 1u << LETTER_CO;
+    if (!a || !a->letters || a->letters & ~(reads | versions | chosen | LETTERS_RW)) return false;
+    if (a->letters & LETTERS_RW) {
+        if (a->letters & chosen || !overwrites_apart(a)) return false;
+        out->rule = rule_of(LEVEL_SI);
+    } else if (!(a->letters & chosen) && words_are_steps(a))
+        out->rule = rule_of(a->letters & ~reads ? LEVEL_UA : LEVEL_RA);
+    else if (!(a->letters & chosen))
+        out->rule = rule_of(a->letters & ~reads ? LEVEL_PSI : LEVEL_CC);
+    else if (words_end_with(a, reads))
+        out->rule = rule_of(LEVEL_PC);
+    else if (words_end_with(a, reads | versions))
+        out->rule = rule_of(LEVEL_SI);
+    else
+        return false;
     return true;
 }
 
@@ -491,6 +618,8 @@ static bool stronger_question(const problem *p, enum stronger_try try, order_que
     bool serial_first = pass_on(tune, PASS_SERIAL_FIRST);
     bool itself = serial_first && ask.rule->path && tune->portfolio <= 1;
     *out = ask;
+    /* Where no word breaks a read, any order that keeps what is certain will do. */
+    if (rule->automaton && !rule->automaton->letters && try != TRY_ITSELF) return false;
     if (sessions_imply(p, try)) out->so = true;
     if (try == TRY_TIGHT) {
         out->rule = rule_of(LEVEL_INNODB_RR_TIGHT);
@@ -518,6 +647,34 @@ static bool wants_stronger(const problem *p)
 {
     /* (Of a graph without the reads of some nobody can say that it is serializable.) */
     return is_lazy(p) && p->log != KEEP_LOG && !p->g->unread;
+}
+
+/* A level told by words of session order and read-from, where every read has its writer: causal,
+   read atomic or monotonic atomic view allows for all of its words, and these have a test that
+   needs no search.  Only an accept counts. */
+static bool wants_words_test(const problem *p)
+{
+    const asg *g = p->g;
+    const path_automaton *a = p->ask.rule ? p->ask.rule->automaton : NULL;
+    unsigned reads =
+        1u << LETTER_SO | 1u << LETTER_WR | 1u << LETTER_WR_BEFORE | 1u << LETTER_WR_UPTO;
+    if (!a || !a->letters || a->letters & ~reads || p->ask.rt || !wants_stronger(p)) return false;
+    return !g->open.n && !g->wild_lists && !g->init_open && !g->faults.n &&
+           pass_on(p->ask.tune, PASS_SERIAL_FIRST);
+}
+
+static bool decide_words_test(problem *p, uint64_t conflicts, decision *a)
+{
+    const path_automaton *words = p->ask.rule->automaton;
+    bool earlier = words->letters == 1u << LETTER_WR_BEFORE;
+    enum weak_level test = !words_are_steps(words) ? WEAK_CC : earlier ? WEAK_MAV : WEAK_RA;
+    uint64_t start = clock_now();
+    (void)conflicts;
+    p->shown = p->ask;
+    if (sessions_imply(p, TRY_PATHS)) p->shown.so = true;
+    weak_decide(p->g, test, p->shown.so, false, a);
+    count_search(p, a, start);
+    return a->holds;
 }
 
 static bool decide_stronger(problem *p, uint64_t conflicts, decision *a)
@@ -598,8 +755,10 @@ static const decider deciders[] = {
     {BY_EXHAUSTIVE, is_open_search, decide_exhaustive},
     {BY_SOURCES, has_impossible_list, decide_impossible_list},
     {BY_NOBODY, is_refused, refuse},
+    {BY_CAUSAL, wants_causal, decide_causal},
     {BY_WHOLE, wants_whole_first, decide_whole},
     {BY_SEGMENTS, wants_segments, decide_segments},
+    {BY_STRONGER, wants_words_test, decide_words_test},
     {BY_STRONGER, wants_stronger, decide_stronger},
     {BY_WHOLE, wants_whole_last, decide_whole},
     {BY_PORTFOLIO, wants_portfolio, decide_portfolio},

@@ -62,6 +62,15 @@ static void rank_by(order_problem *p, const uint64_t *key, uint32_t *rank)
     mem_put(p->m, at);
 }
 
+bool first_order_by(order_problem *p, const order_graph *known, const uint64_t *key, uint32_t *pos)
+{
+    uint32_t *rank = mem_array(p->m, uint32_t, (size_t)p->events + 1);
+    rank_by(p, key, rank);
+    bool ok = extend_rank(p, known, rank, pos);
+    mem_put(p->m, rank);
+    return ok;
+}
+
 /* --- by time ---------------------------------------------------------------------------------- */
 
 static bool guess_by_time(order_problem *p, uint32_t *rank)
@@ -105,6 +114,7 @@ typedef struct clocks {
     uint32_t *at; /* the nodes in some topological order */
     uint32_t *chain, *place, *length;
     uint32_t chains;
+    bool writers;           /* those who only read are in no chain */
     uint32_t blocks, width; /* a row has `width` entries, one for each chain of its block */
     uint32_t bytes, shift;  /* an entry has so many bytes, and a block 1 << shift chains */
     void *row;
@@ -138,9 +148,17 @@ static void make_chains(clocks *c)
     assert(c->chains <= c->n);
 }
 
+/* Does the node count in paths of writers? */
+static bool is_writer(const clocks *c, node_id v)
+{
+    const asg *g = c->p->g;
+    return v < c->p->txns && g->inst_first[v] < g->inst_first[v + 1];
+}
+
 /* Without session order, or with too many sessions: paths through the graph, each continued
-   greedily. */
-static void make_paths(clocks *c)
+   greedily.  writers: nodes that write nothing are passed through, not counted; held[v] is the end
+   of the chain that a path through such a node v would continue. */
+static void make_paths(clocks *c, bool writers)
 {
     mem *m = c->p->m;
     uint32_t n = c->n;
@@ -148,16 +166,53 @@ static void make_paths(clocks *c)
     c->place = mem_array(m, uint32_t, (size_t)n + 1);
     c->length = mem_array0(m, uint32_t, (size_t)n + 1);
     uint32_t *end = mem_array(m, uint32_t, (size_t)n + 1); /* per chain: its last member */
+    node_id *held = mem_array(m, node_id, (size_t)n + 1);
+    c->chains = 0;
     for (uint32_t i = 0; i < n; i++) {
         node_id v = c->at[i], before = NO_ID;
-        for (uint32_t j = c->deps.in_start[v]; j < c->deps.in_start[v + 1] && before == NO_ID; j++)
-            if (end[c->chain[c->deps.in[j]]] == c->deps.in[j]) before = c->deps.in[j];
+        for (uint32_t j = c->deps.in_start[v]; j < c->deps.in_start[v + 1] && before == NO_ID;
+             j++) {
+            node_id u = held[c->deps.in[j]];
+            if (u != NO_ID && end[c->chain[u]] == u) before = u;
+        }
+        held[v] = before;
+        c->chain[v] = NO_CHAIN;
+        c->place[v] = 0;
+        if (writers && !is_writer(c, v)) continue;
         c->chain[v] = before != NO_ID ? c->chain[before] : c->chains++;
         c->place[v] = before != NO_ID ? c->place[before] + 1 : 1;
         c->length[c->chain[v]] = c->place[v];
-        end[c->chain[v]] = v;
+        end[c->chain[v]] = held[v] = v;
     }
     mem_put(m, end);
+    mem_put(m, held);
+}
+
+static void put_chains(const clocks *c)
+{
+    mem_put(c->p->m, c->chain);
+    mem_put(c->p->m, c->place);
+    mem_put(c->p->m, c->length);
+}
+
+/* Are so many chains needed that those who only read had better not be counted?  What the clocks
+   are asked about are writers, but for ambiguous reads, whose candidates may stand after a reader.
+   (Where paths break reads the guess matters more, and it is better if all are counted.) */
+static bool want_writers(const clocks *c)
+{
+    const order_problem *p = c->p;
+    return c->chains > SAMPLE && !p->g->open.n && !p->rule->path &&
+           pass_on(p->tune, PASS_WRITER_CHAINS);
+}
+
+/* Paths of all nodes, or of those that write. */
+static void choose_paths(clocks *c)
+{
+    make_paths(c, false);
+    if (!want_writers(c)) return;
+    put_chains(c);
+    make_paths(c, true);
+    c->writers = true;
 }
 
 /* Entries are as small as the longest chain allows, and a block of chains fills two cache lines, or
@@ -264,7 +319,7 @@ static void reach_without_sessions(order_problem *p, reach *r)
     clocks c = {.p = p, .guard = p->m->guard, .n = p->txns};
     order_graph_build(p->m, c.n, deps_from(p, p->so_deps), p->deps.n - p->so_deps, &c.deps);
     if (sort_nodes(&c)) {
-        make_paths(&c);
+        choose_paths(&c);
         set_width(&c);
         if (rows_fit(&c)) {
             c.score = mem_array0(p->m, int64_t, (size_t)c.n + 1);
@@ -362,16 +417,12 @@ static void both_passes(clocks *c, clocks *back, uint32_t lo)
 /* Sessions as chains; or paths through the graph, if sessions are so short that paths are fewer. */
 static void choose_chains(clocks *c)
 {
-    mem *m = c->p->m;
     make_chains(c);
     if (c->chains <= SAMPLE) return;
     clocks paths = *c;
-    paths.chains = 0;
-    make_paths(&paths);
+    choose_paths(&paths);
     clocks *worse = paths.chains < c->chains ? c : &paths;
-    mem_put(m, worse->chain);
-    mem_put(m, worse->place);
-    mem_put(m, worse->length);
+    put_chains(worse);
     if (worse == c) *c = paths;
 }
 
@@ -444,8 +495,8 @@ static bool guess_by_clocks(order_problem *p, const order_graph *known, uint32_t
     choose_chains(&c);
     set_width(&c);
     c.score = mem_array0(p->m, int64_t, (size_t)c.n + 1);
-    uint32_t guessed = (SAMPLE >> c.shift) + 1; /* blocks that the guess is made of */
-    bool sampled = c.blocks > guessed;
+    uint32_t guessed = (SAMPLE >> c.shift) + 1;     /* blocks that the guess is made of */
+    bool sampled = c.blocks > guessed || c.writers; /* scores tie along an edge */
     if (run_clocks(&c, guessed, r)) {
         mem_put(p->m, r->chain);
         mem_put(p->m, r->place);

@@ -38,6 +38,8 @@ void first_order_free(mem *m, order_graph *g);
 /* Fills pos[event], a linear extension of `known`, which was built from p->known; false if it has a
    cycle.  *r is zeroed before the first call and handed in again after more became known. */
 bool first_order(order_problem *p, const order_graph *known, uint32_t *pos, reach *r);
+/* The same with a guess of the caller's: small keys first, where the graph leaves a choice. */
+bool first_order_by(order_problem *p, const order_graph *known, const uint64_t *key, uint32_t *pos);
 /* The known graph has a cycle: finds one, and makes it the answer. */
 void answer_known_cycle(order_problem *p, const order_graph *known, decision *a);
 

@@ -154,7 +154,7 @@ static void build_open(poly *z)
 {
     asg *g = z->g;
     if (!g->open.n) return;
-    z->dead = mem_array0(z->m, uint8_t, g->cand.n + 1);
+    z->dead = mem_array0(z->m, uint8_t, asg_cands(g) + 1);
     z->rf = mem_array(z->m, uint32_t, g->open.n + 1);
     z->settled_first = mem_array(z->m, uint32_t, g->insts + 1);
     for (size_t i = 0; i < g->open.n; i++) z->rf[i] = RF_OPEN;
@@ -427,7 +427,7 @@ static bool prune_reads(poly *z, bool *changed)
         node_id v = g->ob_node[ob];
         if (z->rf[i] != RF_OPEN || !z->p->in[v]) continue;
         for (uint32_t j = g->cand_first.at[i]; j < g->cand_first.at[i + 1]; j++) {
-            uint32_t c = g->cand.at[j];
+            uint32_t c = asg_cand(g, i, j);
             if (!z->dead[j] && ((c < RF_LAST && z->absent[c]) || not_read(z, ob, c))) {
                 z->dead[j] = 1;
                 *changed = true;
@@ -440,7 +440,7 @@ static bool prune_reads(poly *z, bool *changed)
         if (!left) {
             add_core(z, v);
             for (uint32_t j = g->cand_first.at[i]; j < g->cand_first.at[i + 1]; j++)
-                if (g->cand.at[j] < RF_LAST) add_core(z, g->cand.at[j]);
+                if (asg_cand(g, i, j) < RF_LAST) add_core(z, asg_cand(g, i, j));
             return false;
         }
         if (left > 1 || (last < RF_LAST && !z->p->in[last])) continue;
@@ -585,13 +585,13 @@ static void encode_initial(poly *z, uint32_t reads, node_id v, key_id k)
 static void encode_open(poly *z)
 {
     asg *g = z->g;
-    z->cand_var = mem_array(z->m, uint32_t, g->cand.n + 1);
+    z->cand_var = mem_array(z->m, uint32_t, asg_cands(g) + 1);
     for (uint32_t i = 0; i < g->open.n; i++) {
         uint32_t ob = g->open.at[i], first = g->cand_first.at[i], end = g->cand_first.at[i + 1];
         node_id v = g->ob_node[ob];
         if (z->rf[i] != RF_OPEN || z->absent[v]) continue;
         for (uint32_t j = first; j < end; j++) {
-            uint32_t c = g->cand.at[j];
+            uint32_t c = asg_cand(g, i, j);
             if (z->dead[j]) continue;
             uint32_t lit = lit_of(z->cand_var[j] = solver_var(z->s), false);
             if (c >= RF_LAST) {
@@ -767,7 +767,7 @@ static void keep_model(poly *z)
         if (*rf != RF_OPEN || z->a->out[v]) continue;
         for (uint32_t j = g->cand_first.at[i]; j < g->cand_first.at[i + 1]; j++)
             if (!z->dead[j] && solver_model(z->s, lit_of(z->cand_var[j], false)) > 0)
-                *rf = g->cand.at[j];
+                *rf = asg_cand(g, i, j);
     }
 }
 

@@ -13,6 +13,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/search.h"
 #include "history/history.h"
@@ -123,6 +124,18 @@ const attr *op_attrs(const history *h, op_id o)
     SEARCH_FIRST(size_t, i, 0, h->attrs.n, h->attrs.at[i].op >= o);
     assert(i < h->attrs.n && h->attrs.at[i].op == o);
     return &h->attrs.at[i];
+}
+
+bool op_undone(const history *h, op_id o)
+{
+    static const char name[] = "undone";
+    const attr *a = op_attrs(h, o), *end = a ? h->attrs.at + h->attrs.n : NULL;
+    for (; a < end && a->op == o; a++) {
+        if (a->kind != ATTR_EXTRA) continue;
+        atom x = value_atom(h, a->key);
+        if (x.len == sizeof name - 1 && !memcmp(atom_bytes(h, x), name, x.len)) return true;
+    }
+    return false;
 }
 
 size_t txn_extras(const history *h, txn_id t)

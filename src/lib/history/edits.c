@@ -20,7 +20,8 @@ const char *edits_check(const edits *e, const history *h)
     bool named = names_writers(h);
     for (size_t i = 0; i < e->at.n; i++) {
         const edit *x = &e->at.at[i];
-        if (x->op >= h->ops || x->kind > EDIT_EARLY) return "a change of no known operation";
+        if (x->op >= h->ops || x->kind > EDIT_EARLY)
+            return "a change of an operation that does not exist";
         enum op_kind kind = op_kind_of(h, x->op);
         bool range_op = kind == OP_SCAN || kind == OP_ITER;
         if (i && (e->at.at[i - 1].op > x->op ||

@@ -349,6 +349,8 @@ txn_id txn_of_op(const history *h, op_id o);
 bool own_write_before(const history *h, op_id read, key_id k, value_id x);
 /* First attribute of an operation, or NULL; its others follow it in the array. */
 const attr *op_attrs(const history *h, op_id o);
+/* Did a rollback to a savepoint take it back?  (doc/formats/native.md, "Savepoints") */
+bool op_undone(const history *h, op_id o);
 /* Index of the first extra of the transaction, or of the next one that has any.  Those of the
    header (NO_ID) stand first. */
 size_t txn_extras(const history *h, txn_id t);

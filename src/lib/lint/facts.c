@@ -13,16 +13,7 @@
 
 bool lint_failed_statement(const history *h, op_id o)
 {
-    static const char undone[] = "undone";
-    if (!(h->op_kind[o] & OP_FAILED)) return false;
-    const attr *a = h->op_kind[o] & OP_ATTR ? op_attrs(h, o) : NULL;
-    for (const attr *end = h->attrs.at + h->attrs.n; a && a < end && a->op == o; a++) {
-        if (a->kind != ATTR_EXTRA) continue;
-        atom name = value_atom(h, a->key);
-        if (name.len == sizeof undone - 1 && !memcmp(atom_bytes(h, name), undone, name.len))
-            return false;
-    }
-    return true;
+    return h->op_kind[o] & OP_FAILED && !op_undone(h, o);
 }
 
 static void count_op(facts *f, const history *h, op_id o)

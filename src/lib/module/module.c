@@ -28,6 +28,7 @@ struct ratel_module_call {
     edits edits;
     sources_index *index; /* made when it is asked for */
     char *settings;       /* "key\0value\0key\0value\0\0" */
+    uint8_t *asked;       /* per byte of it: a key that begins there was asked for */
     const ratel_module *module;
 };
 
@@ -231,10 +232,28 @@ static const char *host_setting(ratel_module_call *c, const char *key)
 {
     for (const char *s = c->settings; s && key && *s;) {
         const char *value = s + strlen(s) + 1;
-        if (!strcmp(s, key)) return value;
+        if (!strcmp(s, key)) {
+            c->asked[s - c->settings] = 1;
+            return value;
+        }
         s = value + strlen(value) + 1;
     }
     return NULL;
+}
+
+/* A word that nobody asked for is a wrong one, and the user would take its default for the rule. */
+static void refuse_unasked(const ratel_module_call *c)
+{
+    for (const char *s = c->settings; s && *s;) {
+        const char *value = s + strlen(s) + 1;
+        if (!c->asked[s - c->settings])
+            guard_fail(
+                c->m->guard, GUARD_INVAL,
+                "module \"%s\" did not ask for the setting %s=%s; is its name right, and given "
+                "once?",
+                c->module->name, s, value);
+        s = value + strlen(value) + 1;
+    }
 }
 
 /* --- who may have read from whom -------------------------------------------------------------- */
@@ -475,7 +494,10 @@ void module_run(const ratel_module *module, const char *settings, const history 
 {
     ratel_module_call c = {.h = h, .m = m, .outer = m->guard, .module = module};
     memset(out, 0, sizeof *out);
-    if (settings && *settings) c.settings = parse_settings(m, settings);
+    if (settings && *settings) {
+        c.settings = parse_settings(m, settings);
+        c.asked = mem_array0(m, uint8_t, strlen(settings) + 3);
+    }
     if (module->map) {
         run_hook(&c, module->map, true);
         if (c.edits.at.n) qsort(c.edits.at.at, c.edits.at.n, sizeof *c.edits.at.at, by_op);
@@ -488,10 +510,14 @@ void module_run(const ratel_module *module, const char *settings, const history 
         }
     }
     out->edits = c.edits;
-    if (!module->extend) return;
+    if (!module->extend) {
+        refuse_unasked(&c);
+        return;
+    }
     c.added = additions_new(m);
     additions_module(c.added, module->name);
     run_hook(&c, module->extend, false);
+    refuse_unasked(&c);
     const char *wrong = additions_check(c.added, c.h->txns);
     if (wrong) guard_fail(m->guard, GUARD_INVAL, "module \"%s\" added %s", module->name, wrong);
     if (c.added->at.n) out->added = c.added;

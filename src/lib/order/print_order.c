@@ -77,7 +77,7 @@ static void print_choice(const order_problem *p, size_t open, printer *d)
     for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++) {
         if (p->dropped && p->dropped[i]) continue;
         strbuf_char(&d->text, ' ');
-        print_source(g, g->cand.at[i], &d->text);
+        print_source(g, asg_cand(g, open, i), &d->text);
     }
     printer_line(d);
 }

@@ -190,11 +190,12 @@ static const char *json_object(const look *l)
     if (HAS(ratel)) return "ratel";
     if (HAS(ratel_sql)) return "ratel-sql";
     if (HAS(sts) || HAS(cts)) return "timekiller";
-    if (HAS(params)) return "dbcop-json";
+    if (HAS(params) && HAS(data) && !HAS(ops)) return "dbcop-json"; /* before its end, far away */
     if (!closed && !l->all) return more; /* a later member may say more than these */
-    if (HAS(type)) return "elle-json";
+    /* Members that we do not know are the user's, whatever the names: `type`, `params`, ... */
     if (HAS(ops) || HAS(mark)) return "ratel";
-    if (HAS(data)) return "dbcop-json";
+    if (HAS(type)) return "elle-json";
+    if (HAS(params) || HAS(data)) return "dbcop-json";
     if (HAS(value) || HAS(preBeginTS) || HAS(isInitial)) return "viper";
     return NULL;
 }

@@ -431,10 +431,21 @@ static void release(edn_reader *r, process *owner)
 
 /* --- events -------------------------------------------------------------------------------- */
 
-static enum field field_named(edn_span key)
+/* The name that a key spells: a keyword, a symbol or a string may spell the same one, and all of
+   them are written as one keyword, so that :index and index are the same field twice. */
+static edn_span key_name(edn_reader *r, edn_span key)
 {
     edn_span name;
-    if (!edn_name(key, &name)) return FIELDS;
+    if (edn_name(key, &name)) return name;
+    if (*key.at != '"') return key;
+    r->text.n = 0;
+    edn_string(key.at, &r->text);
+    return (edn_span){r->text.at, r->text.at + r->text.n};
+}
+
+static enum field field_named(edn_reader *r, edn_span key)
+{
+    edn_span name = key_name(r, key);
     switch (name.end - name.at) {
     case 1: return edn_is(name, "f") ? F : FIELDS;
     case 2: return edn_is(name, "ts") ? TS : FIELDS;
@@ -463,7 +474,7 @@ static const char *scan_event(edn_reader *r, edn *e, const char *p, event *v)
         if (*p == '}') edn_fail(e, o.key.at, "map key without a value");
         o.value.at = p;
         if (!(p = o.value.end = edn_skip(e, p))) return NULL;
-        enum field f = field_named(o.key);
+        enum field f = field_named(r, o.key);
         if (f == FIELDS) {
             vec_push(r->mem, &r->others, o);
             continue;

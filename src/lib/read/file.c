@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "read/formats.h"
 #include "read/inflate.h"
+#include "read/meaning.h"
 
 static _Noreturn void fail_errno(guard *g, int error)
 {
@@ -324,6 +325,7 @@ void write_file_init(write_file *w, mem_fn fn, void *ud, guard *g)
     mem_init(&w->mem, fn, ud, g);
     sink_init(&w->out, &w->mem, g, fd_write, w);
     w->fd = w->file.fd = -1;
+    read_file_init(&w->back_file);
 }
 
 /* Closes what is being written, without or with regard to what the system says about it. */
@@ -335,9 +337,17 @@ static int close_output(write_file *w)
     return fd >= 0 && w->owned ? close(fd) : 0;
 }
 
+static void drop_back(write_file *w)
+{
+    read_file_close(&w->back_file);
+    if (w->back) history_free(w->back);
+    w->back = NULL;
+}
+
 void write_file_close(write_file *w)
 {
     close_output(w);
+    drop_back(w);
     replace_abandon(&w->file); /* if it was not finished, no trace is left */
     if (w->temp) {
         for (size_t i = 0; i < w->members.n; i++) unlink(w->members.at[i]);
@@ -381,19 +391,66 @@ static void take_name(write_file *w, const char *path)
     w->members.n = 0;
 }
 
-static int discard(const void *buf, size_t n, void *payload)
+static int keep_bytes(const void *buf, size_t n, void *payload)
 {
-    (void)buf, (void)n, (void)payload;
+    write_file *w = payload;
+    strbuf_add(&w->bytes, buf, n);
     return 0;
 }
 
-void write_refuse_loss(const history *h, const read_format *format, mem *m)
+static ptrdiff_t take_bytes(void *buf, size_t cap, void *payload)
+{
+    write_file *w = payload;
+    size_t n = w->bytes.n - w->at < cap ? w->bytes.n - w->at : cap;
+    if (n) memcpy(buf, w->bytes.at + w->at, n);
+    w->at += n;
+    return (ptrdiff_t)n;
+}
+/* --- what was written, read again ------------------------------------------------------------- */
+
+/* Our own formats hold everything, which test/prop/run and test/native/run see to. */
+static bool holds_everything(const read_format *format)
+{
+    return !strcmp(format->id, "ratel") || !strcmp(format->id, "ratel-bin");
+}
+
+/* Fails unless what stands at the path (NULL: in w->bytes) is the same history to every level. */
+static void refuse_changes(write_file *w, const history *h, const read_format *format,
+                           const char *path)
+{
+    mem *m = &w->mem;
+    if (holds_everything(format)) return;
+    w->back = history_new(m->fn, m->ud, m->guard, m->limit);
+    if (path)
+        read_path(&w->back_file, w->back, path, format->id);
+    else
+        read_stream(&w->back_file, w->back, take_bytes, w, format->id);
+    history_freeze(w->back);
+    changes x;
+    strbuf text;
+    strbuf_init(&text, m);
+    meaning_compare(h, w->back, m, &x);
+    drop_back(w);
+    meaning_text(&x, &text);
+    if (!meaning_same(&x))
+        guard_fail(m->guard, GUARD_UNSUPPORTED,
+                   "the format %s cannot hold what verdicts may depend on: %s", format->id,
+                   strbuf_cstr(&text));
+    strbuf_free(&text);
+}
+
+void write_refuse_loss(write_file *w, const history *h, const read_format *format)
 {
     sink dry;
-    sink_init(&dry, m, m->guard, discard, NULL);
+    strbuf_init(&w->bytes, &w->mem);
+    w->at = 0;
+    sink_init(&dry, &w->mem, w->mem.guard, keep_bytes, w);
     format->write(h, &dry);
+    sink_flush(&dry);
     sink_refuse_loss(&dry, format->id);
+    refuse_changes(w, h, format, NULL);
     strbuf_free(&dry.buf);
+    strbuf_free(&w->bytes);
 }
 
 static void write_single(write_file *w, const history *h, const read_format *format,
@@ -402,13 +459,16 @@ static void write_single(write_file *w, const history *h, const read_format *for
     bool standard = !strcmp(path, "-");
     int error = standard ? 0 : replace_open(&w->file, path);
     if (error) fail_errno(w->mem.guard, error);
-    if (w->whole && (standard || w->file.straight)) write_refuse_loss(h, format, &w->mem);
+    if (w->whole && (standard || w->file.straight)) write_refuse_loss(w, h, format);
     w->owned = false;
     w->fd = standard ? STDOUT_FILENO : w->file.fd;
     deflate_wrap(&w->out, path);
     format->write(h, &w->out);
     finish(w);
-    if (w->whole) sink_refuse_loss(&w->out, format->id);
+    if (w->whole) {
+        sink_refuse_loss(&w->out, format->id);
+        if (!standard && !w->file.straight) refuse_changes(w, h, format, w->file.made);
+    }
     if (!standard && (error = replace_finish(&w->file)) != 0) fail_errno(w->mem.guard, error);
 }
 
@@ -466,7 +526,10 @@ static void write_members(write_file *w, const history *h, const read_format *fo
         format->write_member(h, i, &w->out);
         finish(w);
     }
-    if (w->whole) sink_refuse_loss(&w->out, format->id);
+    if (w->whole) {
+        sink_refuse_loss(&w->out, format->id);
+        refuse_changes(w, h, format, w->temp);
+    }
     take_name(w, final); /* over an empty directory, but never over one with files */
 }
 

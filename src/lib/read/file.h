@@ -46,7 +46,11 @@ typedef struct write_file {
     mem mem; /* what writing needs; freed by close */
     sink out;
     int fd;
-    bool whole;                /* refuse to leave out operations that the format cannot hold */
+    bool whole;                /* refuse to write what would get another verdict */
+    history *back;             /* what was written, read again; or NULL */
+    read_file back_file;       /* ... from here */
+    strbuf bytes;              /* ... or from here */
+    size_t at;                 /* ... and how far */
     bool owned;                /* fd is ours to close */
     replace_file file;         /* the one file of a format that is no directory */
     const char *temp;          /* the directory until it can take its name, or NULL */
@@ -60,7 +64,8 @@ void write_file_close(write_file *w);
    content at the end and all at once, or keeps the old.  What the format could not hold is in
    w->out.lost_bits afterwards. */
 void write_path(write_file *w, const history *h, const char *format, const char *path);
-/* Fails if the format cannot hold all operations; for output that cannot be taken back. */
-void write_refuse_loss(const history *h, const read_format *format, mem *m);
+/* Fails if the format cannot hold all operations, or what it holds reads as another history to some
+   level (read/meaning.h); for output that cannot be taken back. */
+void write_refuse_loss(write_file *w, const history *h, const read_format *format);
 
 #endif

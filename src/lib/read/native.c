@@ -149,38 +149,35 @@ static void read_attributes(native_reader *r, op_id op)
     vec_push(&h->mem, &r->undone, op);
 }
 
-/* Does the read, which was undone too, show what its transaction had written and then undone, or
-   may it?  Another value than the one written may be of a second rollback, which nobody tells
-   apart: then it counts like any read. */
-static bool shows_undone_write(const history *h, op_id read, op_id write)
-{
-    enum op_kind kind = op_kind_of(h, write);
-    value_id wrote = kind == OP_DELETE ? VALUE_NULL : h->op_value[write];
-    return kind == OP_APPEND || value_or_absent(h->op_value[read]) == value_or_absent(wrote);
-}
-
 /* What a savepoint undid: writes install nothing, and reads count unless they were of such writes
-   (doc/formats/native.md, "Savepoints"). */
+   (doc/formats/native.md, "Savepoints").  Any of them may have been the latest when the read came,
+   since savepoints nest: a rollback to the inner one brings back what the outer one had written.
+   Another value may be of a second rollback, which nobody tells apart: it counts like any read. */
 static void settle_undone(native_reader *r)
 {
     history *h = r->h;
-    id_map last = {0}; /* key -> the last write of it that was undone */
+    bool wrote = false;
+    key_set values = {0},
+            lists = {0}; /* what was written and undone: (key, value); keys appended to */
     for (size_t i = 0; i < r->undone.n; i++) {
         op_id o = r->undone.at[i];
         enum op_kind kind = op_kind_of(h, o);
-        bool ranges = kind == OP_SCAN || kind == OP_ITER, own = ranges && last.n;
+        bool own = kind != OP_READ && (wrote || (kind != OP_SCAN && kind != OP_ITER));
+        value_id x = kind == OP_DELETE ? VALUE_NULL : h->op_value[o];
+        uint64_t pair = map_pair(h->op_key[o], value_or_absent(x));
         if (kind == OP_READ) {
-            uint32_t w = id_map_get(&last, h->op_key[o]);
-            own = w != MAP_NONE && shows_undone_write(h, o, w);
-        } else if (!ranges) {
-            uint32_t *w = id_map_at(&h->mem, &last, h->op_key[o]);
-            /* (an append stays the last one: what a list held then is not known) */
-            if (*w == MAP_NONE || op_kind_of(h, *w) != OP_APPEND) *w = o;
-            own = true;
+            own = key_set_has(&lists, h->op_key[o]) || key_set_has(&values, pair);
+        } else if (own) {
+            wrote = true;
+            if (kind == OP_APPEND)
+                key_set_add(&h->mem, &lists, h->op_key[o]);
+            else if (kind == OP_WRITE || kind == OP_DELETE)
+                key_set_add(&h->mem, &values, pair);
         }
         if (own) h->op_kind[o] |= OP_FAILED;
     }
-    id_map_free(&h->mem, &last);
+    key_set_free(&h->mem, &values);
+    key_set_free(&h->mem, &lists);
     r->undone.n = 0;
 }
 
@@ -586,18 +583,6 @@ static void put_bound(const history *h, uint32_t kind, uint32_t bound, strbuf *b
         atom_json(h, h->bounds.atoms.at[bound], b);
 }
 
-static bool is_undone(const history *h, op_id o)
-{
-    const attr *a = op_attrs(h, o), *end = h->attrs.n ? h->attrs.at + h->attrs.n : NULL;
-    for (; a && a < end && a->op == o; a++) {
-        if (a->kind != ATTR_EXTRA) continue;
-        atom name = value_atom(h, a->key);
-        if (name.len == sizeof UNDONE - 1 && !memcmp(atom_bytes(h, name), UNDONE, name.len))
-            return true;
-    }
-    return false;
-}
-
 static void put_attributes(const history *h, op_id o, strbuf *b)
 {
     unsigned flags = h->op_kind[o];
@@ -607,7 +592,7 @@ static void put_attributes(const history *h, op_id o, strbuf *b)
 #define MEMBER(name) (strbuf_char(b, sep), sep = ',', strbuf_str(b, "\"" name "\":"))
     strbuf_char(b, ',');
     if (flags & OP_LOCK) MEMBER("lock"), strbuf_str(b, "true");
-    if (flags & OP_FAILED && !is_undone(h, o)) MEMBER("ok"), strbuf_str(b, "false");
+    if (flags & OP_FAILED && !op_undone(h, o)) MEMBER("ok"), strbuf_str(b, "false");
     if (flags & OP_TOMB) MEMBER("tomb"), strbuf_str(b, "true");
     if (g && g->inclusive) MEMBER("incl"), strbuf_str(b, "true");
     if (g && g->reverse) MEMBER("reverse"), strbuf_str(b, "true");

@@ -534,6 +534,38 @@ static void get_ranges(history *h, source *s)
     leave(&c);
 }
 
+static bool is_vset(uint32_t kind)
+{
+    return kind == ATTR_VSET || kind == ATTR_VSET_INIT;
+}
+
+static bool is_row_from(uint32_t kind)
+{
+    return kind == ATTR_ROW_FROM || kind == ATTR_ROW_FROM_INIT;
+}
+
+/* Whether the attributes of operation o, which are at[0] to at[n - 1], can be said in text: a call
+   and its return side by side, one version set, and one list with a writer for each row. */
+static bool attrs_in_order(const history *h, size_t o, const attr *at, size_t n)
+{
+    unsigned kind = h->op_kind[o] & OP_KIND_MASK;
+    uint32_t rows = kind == OP_SCAN || kind == OP_ITER ? h->ranges.at[h->op_key[o]].rows : 0;
+    uint32_t next_row = 0;
+    bool had_vset = false;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t before = i ? at[i - 1].kind : ATTR_EXTRA;
+        if ((at[i].kind == ATTR_RETURN) != (before == ATTR_CALL)) return false;
+        if (is_vset(at[i].kind) && !is_vset(before)) {
+            if (had_vset) return false;
+            had_vset = true;
+        }
+        if (is_row_from(at[i].kind) && at[i].key != next_row++) return false;
+        bool row_list_ends = is_row_from(before) && !is_row_from(at[i].kind);
+        if (row_list_ends && next_row != rows) return false;
+    }
+    return (!n || at[n - 1].kind != ATTR_CALL) && (!next_row || next_row == rows);
+}
+
 static void get_ops(history *h, source *s)
 {
     size_t n;
@@ -569,8 +601,9 @@ static void get_ops(history *h, source *s)
         if (!bad && (kind == OP_WRITE || kind == OP_APPEND))
             bad = v == VALUE_NULL || v == VALUE_UNKNOWN || value_atom(h, v).kind == ATOM_LIST;
         if (!bad && h->op_kind[o] & OP_ATTR) {
-            bad = attrs >= h->attrs.n || h->attrs.at[attrs].op != o;
+            size_t first = attrs;
             while (attrs < h->attrs.n && h->attrs.at[attrs].op == o) attrs++;
+            bad = attrs == first || !attrs_in_order(h, o, h->attrs.at + first, attrs - first);
         }
         if (bad) source_fail(s, s->pos, "operation %zu is wrong", o);
     }

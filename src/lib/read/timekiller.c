@@ -310,6 +310,13 @@ static void settle_clocks(timekiller_reader *r)
 #define SEES_ZERO 1u /* a read, not of an own write, returned 0 */
 #define SEES_NULL 2u
 #define HAS_ZERO 4u /* 0 is written */
+#define IS_LIST 8u  /* appended to, or read as a list: it starts empty, whatever registers do */
+
+static bool is_list_value(const history *h, value_id v)
+{
+    return v == VALUE_EMPTY ||
+           (v > VALUE_NULL && v != VALUE_UNKNOWN && value_atom(h, v).kind == ATOM_LIST);
+}
 
 /* By key.  The caller gives it back. */
 static uint8_t *survey(const history *h, mem *m, const plain *p)
@@ -322,6 +329,8 @@ static uint8_t *survey(const history *h, mem *m, const plain *p)
             key_id k = h->op_key[o];
             enum op_kind kind = op_kind_of(h, o);
             if (kind > OP_APPEND || (h->op_kind[o] & OP_FAILED)) continue;
+            if (kind == OP_APPEND || (kind == OP_READ && is_list_value(h, h->op_value[o])))
+                use[k] |= IS_LIST;
             if (kind != OP_READ) {
                 own[k] = t + 1;
                 if (kind == OP_WRITE && h->op_value[o] == 0) use[k] |= HAS_ZERO;
@@ -342,15 +351,15 @@ static enum verdict_of_zero zeros(const uint8_t *use, size_t keys)
 {
     bool zero = false, null = false;
     for (size_t k = 0; k < keys; k++) {
-        zero |= (use[k] & (SEES_ZERO | HAS_ZERO)) == SEES_ZERO;
-        null |= (use[k] & SEES_NULL) != 0;
+        zero |= (use[k] & (SEES_ZERO | HAS_ZERO | IS_LIST)) == SEES_ZERO;
+        null |= (use[k] & (SEES_NULL | IS_LIST)) == SEES_NULL;
     }
     return !zero ? ZERO_NONE : null ? ZERO_SOME : ZERO_ALL;
 }
 
-static bool starts_as_zero(uint8_t use)
+static bool starts_as_zero(uint8_t use, enum verdict_of_zero z)
 {
-    return use == SEES_ZERO;
+    return z == ZERO_ALL ? !(use & IS_LIST) : z == ZERO_SOME && use == SEES_ZERO;
 }
 
 static void settle_initial(timekiller_reader *r)
@@ -358,9 +367,11 @@ static void settle_initial(timekiller_reader *r)
     history *h = r->h;
     uint8_t *use = survey(h, &h->mem, NULL);
     enum verdict_of_zero z = zeros(use, history_keys(h));
-    if (z == ZERO_ALL) history_init_scalar(h, 0);
-    for (size_t k = 0; k < history_keys(h) && z == ZERO_SOME; k++)
-        if (starts_as_zero(use[k])) history_init_entry(h, (key_id)k, 0);
+    bool lists = false;
+    for (size_t k = 0; k < history_keys(h); k++) lists |= (use[k] & IS_LIST) != 0;
+    if (z == ZERO_ALL && !lists) history_init_scalar(h, 0);
+    for (size_t k = 0; k < history_keys(h) && (lists || z == ZERO_SOME); k++)
+        if (starts_as_zero(use[k], z)) history_init_entry(h, (key_id)k, 0);
     if (z != ZERO_NONE) header_member(r, INFERRED, "true");
     mem_put(&h->mem, use);
 }
@@ -608,8 +619,9 @@ static void note_losses(timekiller_writer *w)
     uint8_t *use = survey(h, w->out->mem, &w->base);
     enum verdict_of_zero z = zeros(use, history_keys(h));
     for (size_t k = 0; k < history_keys(h); k++) {
-        bool zero = z == ZERO_ALL || (z == ZERO_SOME && starts_as_zero(use[k]));
-        if (h->key_init[k] != (zero ? 0 : VALUE_NULL)) sink_lose(w->out, LOST_INIT);
+        bool zero = starts_as_zero(use[k], z), empty = use[k] & IS_LIST;
+        if (h->key_init[k] != (zero ? 0 : VALUE_NULL) && !(empty && h->key_init[k] == VALUE_EMPTY))
+            sink_lose(w->out, LOST_INIT);
     }
     mem_put(w->out->mem, use);
 }

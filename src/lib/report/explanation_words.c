@@ -211,7 +211,10 @@ void say_op(const told *t, op_id o, const key_ids *keys, strbuf *b)
         strbuf_char(b, ')');
     }
     if (h->op_kind[o] & OP_LOCK) strbuf_str(b, " locking");
-    if (h->op_kind[o] & OP_FAILED) strbuf_str(b, " failed");
+    if (op_undone(h, o))
+        strbuf_str(b, " undone");
+    else if (h->op_kind[o] & OP_FAILED)
+        strbuf_str(b, " failed");
 }
 
 bool op_about(const history *h, op_id o, const key_ids *keys)

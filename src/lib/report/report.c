@@ -357,7 +357,10 @@ static void op_text(const matter *x, op_id o, strbuf *b)
         }
         strbuf_char(b, ')');
     }
-    if (h->op_kind[o] & OP_FAILED) strbuf_str(b, " failed");
+    if (op_undone(h, o))
+        strbuf_str(b, " undone");
+    else if (h->op_kind[o] & OP_FAILED)
+        strbuf_str(b, " failed");
 }
 
 /* A short transaction as a whole; of a long one, what the violation is about. */

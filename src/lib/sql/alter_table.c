@@ -44,13 +44,15 @@ static bool needs_database(const expr *e)
 }
 
 /* What the new columns hold in rows that are there. */
-static value *added_values(sql_exec *x, const table *from, const table *to, bool rows)
+static value *added_values(sql_exec *x, const plan *p, const table *from, const table *to,
+                           bool rows)
 {
     value *added = arena_array(&x->work, value, to->n_cols + 1);
     frame none = {NULL, NULL, NULL};
-    for (uint32_t c = from->n_cols; c < to->n_cols; c++) {
+    for (uint32_t c = 0; c < to->n_cols; c++) {
         const table_column *col = &to->cols[c];
         added[c] = value_null();
+        if (vs_source(from, p->packed, c) != NO_COLUMN) continue;
         if (column_hidden(col)) continue; /* see fill_hidden */
         if (rows && (col->computed || (col->fallback && needs_database(col->fallback))))
             sql_refuse(&x->c, -1, "ADD COLUMN with values that differ from row to row");
@@ -95,6 +97,11 @@ static void test_unique(sql_exec *x, const table *t, const unique_key *u)
     }
 }
 
+static const void *key_identity(const unique_key *u)
+{
+    return u->same ? u->same : u->cols;
+}
+
 /* The constraints that the old table did not have, on the newest rows. */
 static void test_rows(sql_exec *x, const table *from, table *to)
 {
@@ -122,7 +129,8 @@ static void test_rows(sql_exec *x, const table *from, table *to)
     if (failing) sql_raise(&x->c, state, "a row violates the new constraint");
     for (uint32_t i = 0; i < to->n_unique; i++) {
         uint32_t k = 0; /* a key that the old table had shares its columns */
-        while (k < from->n_unique && from->unique[k].cols != to->unique[i].cols) k++;
+        while (k < from->n_unique && key_identity(&from->unique[k]) != key_identity(&to->unique[i]))
+            k++;
         if (k == from->n_unique) test_unique(x, to, &to->unique[i]);
     }
 }
@@ -161,10 +169,10 @@ static void fill_hidden(void *ud, const table *t, value *cols)
     guard_restore(g, &outer);
 }
 
-static bool has_hidden_keys(const table *from, const table *to)
+static bool has_hidden_keys(const plan *p, const table *from, const table *to)
 {
-    for (uint32_t c = from->n_cols; c < to->n_cols; c++)
-        if (column_hidden(&to->cols[c])) return true;
+    for (uint32_t c = 0; c < to->n_cols; c++)
+        if (vs_source(from, p->packed, c) == NO_COLUMN && column_hidden(&to->cols[c])) return true;
     return false;
 }
 
@@ -223,24 +231,29 @@ void exec_alter(sql_exec *x, const plan *p)
                   .n_checks = p->created->n_checks,
                   .checks = p->created->checks,
                   .check_names = p->created->check_names,
+                  .n_triggers = p->created->n_triggers,
+                  .triggers = p->created->triggers,
                   .temporary = from->temporary,
                   .on_commit = from->on_commit,
                   .n_foreign = p->created->n_foreign,
                   .foreign = p->created->foreign};
     to->cols = arena_array(&x->s->names, table_column, to->n_cols + 1u);
     memcpy(to->cols, p->created->cols, to->n_cols * sizeof *to->cols);
-    for (uint32_t c = 0; c < from->n_cols; c++) {
-        assert(to->cols[c].t.id == from->cols[c].t.id || p->convert);
-        to->cols[c].changed |= from->cols[c].changed;
-        to->cols[c].holes |= from->cols[c].holes;
+    for (uint32_t c = 0; c < to->n_cols; c++) {
+        uint32_t k = vs_source(from, p->packed, c);
+        if (k == NO_COLUMN) continue;
+        assert(to->cols[c].t.id == from->cols[k].t.id || p->convert);
+        to->cols[c].changed |= from->cols[k].changed;
+        to->cols[c].holes |= from->cols[k].holes;
     }
-    value *added = added_values(x, from, to, rows);
+    value *added = added_values(x, p, from, to, rows);
     vs_drop(x->s, from);
     vs_create(x->s, to);
     if (rewrites(p)) {
         rewrite_rows(x, p, from, to);
         return;
     }
-    vs_remake(x->s, from, to, added, has_hidden_keys(from, to) ? fill_hidden : NULL, x);
+    vs_remake(x->s, from, to, p->packed, added, has_hidden_keys(p, from, to) ? fill_hidden : NULL,
+              x);
     if (rows) test_rows(x, from, to);
 }

@@ -59,6 +59,28 @@ static inline void arena_reset(arena *a)
     a->end = a->at + a->first->size;
 }
 
+/* What the arena was at a moment; arena_back gives back everything that was taken since. */
+typedef struct arena_place {
+    arena_chunk *first;
+    char *at, *end;
+} arena_place;
+
+static inline arena_place arena_here(const arena *a)
+{
+    return (arena_place){a->first, a->at, a->end};
+}
+
+static inline void arena_back(arena *a, arena_place to)
+{
+    while (a->first != to.first) {
+        arena_chunk *c = a->first;
+        a->first = c->next;
+        mem_put(a->mem, c);
+    }
+    a->at = to.at;
+    a->end = to.end;
+}
+
 static inline void arena_free(arena *a)
 {
     arena_reset(a);

@@ -47,6 +47,7 @@ static int title(const node *n, const char **name)
     case PG_QUERY__NODE__NODE_COLLATE_CLAUSE: return title(n->collate_clause->arg, name);
     case PG_QUERY__NODE__NODE_A_INDIRECTION: return title(n->a_indirection->arg, name);
     case PG_QUERY__NODE__NODE_A_ARRAY_EXPR: *name = "array"; return 2;
+    case PG_QUERY__NODE__NODE_GROUPING_FUNC: *name = "grouping"; return 2;
     case PG_QUERY__NODE__NODE_COALESCE_EXPR: *name = "coalesce"; return 2;
     case PG_QUERY__NODE__NODE_MIN_MAX_EXPR:
         *name = n->min_max_expr->op == PG_QUERY__MIN_MAX_OP__IS_GREATEST ? "greatest" : "least";
@@ -68,6 +69,10 @@ static int title(const node *n, const char **name)
     case PG_QUERY__NODE__NODE_SUB_LINK:
         if (n->sub_link->sub_link_type == PG_QUERY__SUB_LINK_TYPE__EXISTS_SUBLINK) {
             *name = "exists";
+            return 2;
+        }
+        if (n->sub_link->sub_link_type == PG_QUERY__SUB_LINK_TYPE__ARRAY_SUBLINK) {
+            *name = "array";
             return 2;
         }
         if (n->sub_link->sub_link_type == PG_QUERY__SUB_LINK_TYPE__EXPR_SUBLINK) {
@@ -123,7 +128,7 @@ static void star(binder *b, scope *s, const PgQuery__ColumnRef *c, out_columns *
             type t = r->t ? r->t->cols[k].t : r->sub->out[k].e->t;
             expr *e = expr_new(b, E_COLUMN, type_plain(t.id), c->location, 0);
             e->slot = r->slot;
-            e->index = k;
+            e->index = r->map ? r->map[k] : k;
             const char *name = r->t ? r->t->cols[k].name : r->sub->out[k].name;
             arena_push(b->mem, out, ((out_column){name, e}));
         }
@@ -212,19 +217,16 @@ static bool has_aggregate(const expr *e)
     return false;
 }
 
-static void group_by(binder *b, scope *s, query *q, node **list, size_t n)
+expr *bind_group_key(binder *b, scope *s, query *q, const node *n)
 {
-    q->keys = arena_array(b->mem, expr *, n + 1);
-    q->n_keys = (uint32_t)n;
-    for (size_t i = 0; i < n; i++) {
-        const char *name = bare_name(list[i]);
-        int k = output_position(b, q, list[i]);
-        if (name && !input_has(s, name)) k = output_named(b, q, name);
-        q->keys[i] = k >= 0 ? q->out[k].e : bind_expr(b, s, list[i]);
-        if (has_aggregate(q->keys[i]))
-            sql_raise(CTX(b), "42803", "aggregate functions are not allowed in GROUP BY");
-        expr_settle(b, q->keys[i]);
-    }
+    const char *name = bare_name(n);
+    int k = output_position(b, q, n);
+    if (name && !input_has(s, name)) k = output_named(b, q, name);
+    expr *e = k >= 0 ? q->out[k].e : bind_expr(b, s, n);
+    if (has_aggregate(e))
+        sql_raise(CTX(b), "42803", "aggregate functions are not allowed in GROUP BY");
+    expr_settle(b, e);
+    return e;
 }
 
 static bool key_column(const query *q, uint32_t slot, uint32_t column)
@@ -236,8 +238,7 @@ static bool key_column(const query *q, uint32_t slot, uint32_t column)
     return false;
 }
 
-/* A column is one value a group if the primary key of its table is grouped by. */
-static bool depends_on_keys(const scope *s, const query *q, uint32_t slot)
+bool bind_depends_on_keys(const scope *s, const query *q, uint32_t slot)
 {
     for (size_t i = 0; i < s->rels.n; i++) {
         const relation *r = &s->rels.at[i];
@@ -257,9 +258,32 @@ static void check_grouped(binder *b, const scope *s, const query *q, const expr 
     for (uint32_t i = 0; i < q->n_keys; i++)
         if (expr_same(e, q->keys[i])) return;
     if (e->q) sql_refuse(CTX(b), e->position, "a subquery in the output of a grouped query");
-    if (e->kind == E_COLUMN && !e->up && !depends_on_keys(s, q, e->slot))
+    if (e->kind == E_COLUMN && !e->up && !bind_depends_on_keys(s, q, e->slot))
         sql_raise(CTX(b), "42803", "column must appear in the GROUP BY clause");
     for (uint32_t i = 0; i < e->n; i++) check_grouped(b, s, q, e->arg[i]);
+}
+
+/* What windows over groups read. */
+static void check_grouped_window(binder *b, const scope *s, const query *q, const aggregate *w)
+{
+    const expr *of[] = {w->arg, w->second, w->third, w->filter, w->between};
+    for (size_t i = 0; i < sizeof of / sizeof of[0]; i++)
+        if (of[i]) check_grouped(b, s, q, of[i]);
+    for (uint32_t i = 0; i < w->n_keys; i++) check_grouped(b, s, q, w->keys[i]);
+    for (uint32_t i = 0; i < w->n_order; i++) check_grouped(b, s, q, w->order[i].e);
+}
+
+static void group_by(binder *b, scope *s, query *q, node **list, size_t n)
+{
+    q->keys = arena_array(b->mem, expr *, n + 1);
+    q->n_keys = (uint32_t)n;
+    for (size_t i = 0; i < n; i++) q->keys[i] = bind_group_key(b, s, q, list[i]);
+    for (uint32_t i = 0; i < q->n_out; i++) check_grouped(b, s, q, q->out[i].e);
+    if (q->having) check_grouped(b, s, q, q->having);
+    for (uint32_t i = 0; i < q->n_sort; i++)
+        if (q->sort[i].e) check_grouped(b, s, q, q->sort[i].e);
+    for (uint32_t i = 0; i < q->n_on; i++) check_grouped(b, s, q, q->on[i]);
+    for (uint32_t i = 0; i < q->n_windows; i++) check_grouped_window(b, s, q, &q->windows[i]);
 }
 
 static void order_by(binder *b, scope *s, query *q, node **list, size_t n)
@@ -448,14 +472,37 @@ query *bind_select(binder *b, scope *up, const PgQuery__SelectStmt *s)
     return q;
 }
 
-static query *bind_plain(binder *b, scope *up, const PgQuery__SelectStmt *s)
+/* The values of windows come after those of the aggregates, of which only now is known how many
+   there are. */
+static void number_windows_in(const query *q, expr *e)
 {
-    query *q = query_new(b);
-    bool side = b->side;
-    scope in = {.up = up, .q = q};
-    b->side = false;
+    if (e->kind == E_AGGREGATE && e->op == WINDOW_NUMBER) {
+        e->index += q->n_aggs;
+        e->op = WINDOW_CALL;
+    }
+    for (uint32_t i = 0; i < e->n; i++) number_windows_in(q, e->arg[i]);
+}
+
+static bool has_window(const expr *e)
+{
+    if (e->kind == E_AGGREGATE && (e->op == WINDOW_NUMBER || e->op == WINDOW_CALL)) return true;
+    for (uint32_t i = 0; i < e->n; i++)
+        if (has_window(e->arg[i])) return true;
+    return false;
+}
+
+static void number_windows(query *q)
+{
+    for (uint32_t i = 0; i < q->n_out; i++) number_windows_in(q, q->out[i].e);
+    for (uint32_t i = 0; i < q->n_sort; i++)
+        if (q->sort[i].e) number_windows_in(q, q->sort[i].e);
+}
+
+static void bind_from(binder *b, scope *in, const PgQuery__SelectStmt *s)
+{
+    query *q = in->q;
     for (size_t i = 0; i < s->n_from_clause; i++) {
-        join *j = from_item(b, &in, s->from_clause[i]);
+        join *j = from_item(b, in, s->from_clause[i]);
         if (!q->from) {
             q->from = j;
             continue;
@@ -465,6 +512,28 @@ static query *bind_plain(binder *b, scope *up, const PgQuery__SelectStmt *s)
         both->right = j;
         q->from = both;
     }
+}
+
+/* Windows and functions of rows, where PostgreSQL allows them and we know them. */
+static void check_windows(binder *b, const scope *in, const query *q)
+{
+    if (q->n_windows && (in->n_groupings || q->n_on))
+        sql_refuse(CTX(b), -1, "window functions beside GROUPING or DISTINCT ON");
+    if (q->spread && (q->n_aggs || q->n_windows || q->n_on))
+        sql_refuse(CTX(b), q->spread->position,
+                   "a function of rows beside aggregates, windows or DISTINCT ON");
+    if (q->having && has_window(q->having))
+        sql_raise(CTX(b), "42P20", "window functions are not allowed in HAVING");
+    if (q->n_windows || q->spread) b->p->planner_chooses = true;
+}
+
+static query *bind_plain(binder *b, scope *up, const PgQuery__SelectStmt *s)
+{
+    query *q = query_new(b);
+    bool side = b->side;
+    scope in = {.up = up, .q = q};
+    b->side = false;
+    bind_from(b, &in, s);
     if (s->where_clause) q->where = bind_bool(b, &in, s->where_clause, "WHERE");
     if (q->where && q->where->kind == E_AND) b->p->planner_chooses = true;
     use_indexes(b, q->from, q->where);
@@ -475,7 +544,9 @@ static query *bind_plain(binder *b, scope *up, const PgQuery__SelectStmt *s)
     in.named = s->window_clause;
     in.aggregates = true;
     b->side = side;
+    in.spreads = !s->n_group_clause && !s->n_locking_clause && !s->having_clause;
     target_list(b, &in, s->target_list, s->n_target_list, &q->n_out, &q->out);
+    in.spreads = false;
     b->side = false;
     if (s->having_clause) q->having = bind_bool(b, &in, s->having_clause, "HAVING");
     order_by(b, &in, q, s->sort_clause, s->n_sort_clause);
@@ -484,22 +555,21 @@ static query *bind_plain(binder *b, scope *up, const PgQuery__SelectStmt *s)
     q->aggs = in.aggs.at;
     q->n_windows = (uint32_t)in.windows.n;
     q->windows = in.windows.at;
-    if (q->n_windows && (q->n_aggs || s->n_group_clause || q->having))
-        sql_refuse(CTX(b), -1, "window functions beside GROUP BY or aggregates");
-    if (q->n_windows) b->p->planner_chooses = true;
-    q->grouped = s->n_group_clause || q->n_aggs || q->having;
+    check_windows(b, &in, q);
+    q->grouped = s->n_group_clause || q->n_aggs || q->having || in.n_groupings;
     if (q->grouped) {
         in.aggregates = false;
+        bool sets = in.n_groupings > 0;
         for (size_t i = 0; i < s->n_group_clause; i++)
-            if (s->group_clause[i]->node_case == PG_QUERY__NODE__NODE_GROUPING_SET)
-                sql_refuse(CTX(b), -1, "grouping sets");
-        group_by(b, &in, q, s->group_clause, s->n_group_clause);
-        for (uint32_t i = 0; i < q->n_out; i++) check_grouped(b, &in, q, q->out[i].e);
-        if (q->having) check_grouped(b, &in, q, q->having);
-        for (uint32_t i = 0; i < q->n_sort; i++)
-            if (q->sort[i].e) check_grouped(b, &in, q, q->sort[i].e);
-        for (uint32_t i = 0; i < q->n_on; i++) check_grouped(b, &in, q, q->on[i]);
+            sets |= s->group_clause[i]->node_case == PG_QUERY__NODE__NODE_GROUPING_SET;
+        if (s->group_distinct) sql_refuse(CTX(b), -1, "GROUP BY DISTINCT");
+        if (sets && q->n_windows) sql_refuse(CTX(b), -1, "window functions beside grouping sets");
+        if (sets)
+            bind_grouping_sets(b, &in, q, s->group_clause, s->n_group_clause);
+        else
+            group_by(b, &in, q, s->group_clause, s->n_group_clause);
     }
+    if (q->n_windows) number_windows(q);
     if (s->limit_count || s->limit_offset || (q->where && q->where->kind == E_AND))
         b->p->planner_chooses = true;
     q->limit = count_expr(b, &in, s->limit_count);
@@ -574,16 +644,25 @@ static expr *set_source(binder *b, scope *s, const PgQuery__ResTarget *t, type t
     return assigned(b, s, r->args[m->colno - 1], to);
 }
 
-static void set_list(binder *b, scope *s, plan *p, node **list, size_t n)
+/* A column of the table, by the name that it has there or in the view. */
+static uint32_t target_column(binder *b, const scope *s, const char *name, int position)
 {
-    const table *named = s->rels.at[0].t; /* of a view: with its names */
+    const relation *r = &s->rels.at[0];
+    if (!r->map) return column_named(b, r->t, name, position);
+    for (uint32_t i = 0; i < r->sub->n_out; i++)
+        if (!strcmp(r->sub->out[i].name, name)) return r->map[i];
+    sql_raise(CTX(b), "42703", "column \"%s\" of relation \"%s\" does not exist", name, r->name);
+}
+
+void bind_set_list(binder *b, scope *s, plan *p, node **list, size_t n)
+{
     p->n_set = (uint32_t)n;
     p->set = arena_array(b->mem, set_clause, n + 1);
     for (size_t i = 0; i < n; i++) {
         const PgQuery__ResTarget *t = list[i]->res_target;
         if (t->n_indirection || !t->val)
             sql_refuse(CTX(b), t->location, "SET of a part of a value");
-        uint32_t c = column_named(b, named, t->name, t->location);
+        uint32_t c = target_column(b, s, t->name, t->location);
         for (size_t k = 0; k < i; k++)
             if (p->set[k].column == c)
                 sql_raise(CTX(b), "42601", "multiple assignments to same column \"%s\"", t->name);
@@ -597,10 +676,12 @@ static scope target_scope(binder *b, plan *p, const PgQuery__RangeVar *r, query 
 {
     memset(q, 0, sizeof *q);
     scope s = {.q = q};
-    p->scan = table_relation(b, &s, r);
+    p->scan = bind_view_target(b, &s, r, &p->view_where);
+    if (!p->scan) p->scan = table_relation(b, &s, r);
     p->target = b->x->regs.target = p->scan->table;
     if (p->target->read_only)
         sql_raise(CTX(b), "42809", "cannot change materialized view \"%s\"", p->target->name);
+    if (p->target->n_triggers) b->calls = b->p->reads = true;
     return s;
 }
 
@@ -697,7 +778,7 @@ static void on_conflict(binder *b, scope *s, plan *p, const PgQuery__OnConflictC
     both.rels.n = both.rels.cap = 0;
     arena_push(b->mem, &both.rels, s->rels.at[0]);
     arena_push(b->mem, &both.rels, ((relation){.name = "excluded", .t = p->target, .slot = 1}));
-    set_list(b, &both, p, c->target_list, c->n_target_list);
+    bind_set_list(b, &both, p, c->target_list, c->n_target_list);
     if (c->where_clause) p->conflict_where = bind_bool(b, &both, c->where_clause, "WHERE");
 }
 
@@ -719,6 +800,46 @@ static void insert_values(binder *b, plan *p, node **lists, size_t n)
     }
 }
 
+/* The columns that are given values, by the names of the table or view. */
+static void insert_columns(binder *b, scope *s, plan *p, const PgQuery__InsertStmt *i)
+{
+    const table *t = p->target;
+    assert(t && s->rels.n == 1);
+    p->columns = arena_array(b->mem, uint32_t, i->n_cols + t->n_cols + 1);
+    p->n_columns = (uint32_t)i->n_cols;
+    const relation *as = &s->rels.at[0];
+    if (as->map && i->on_conflict_clause)
+        sql_refuse(CTX(b), i->relation->location, "ON CONFLICT of a view");
+    for (uint32_t k = 0; as->map && !i->n_cols && k < as->sub->n_out; k++)
+        p->columns[p->n_columns++] = as->map[k];
+    for (uint32_t k = 0; !as->map && !i->n_cols && k < t->n_cols; k++)
+        if (!column_hidden(&t->cols[k])) p->columns[p->n_columns++] = k;
+    for (uint32_t k = 0; i->n_cols && k < p->n_columns; k++) {
+        const PgQuery__ResTarget *c = i->cols[k]->res_target;
+        if (c->n_indirection) sql_refuse(CTX(b), c->location, "this column");
+        p->columns[k] = target_column(b, s, c->name, c->location);
+        for (uint32_t m = 0; m < k; m++)
+            if (p->columns[m] == p->columns[k])
+                sql_raise(CTX(b), "42701", "column \"%s\" specified more than once", c->name);
+    }
+}
+
+/* A literal of the output list that has no type yet gets that of its column. */
+static void type_literals(binder *b, plan *p, const PgQuery__SelectStmt *s)
+{
+    bool plain = s->op == PG_QUERY__SET_OPERATION__SETOP_NONE && !s->n_distinct_clause &&
+                 !s->n_sort_clause && !s->n_group_clause && s->n_target_list == p->q->n_out;
+    for (uint32_t k = 0; plain && k < p->q->n_out && k < p->n_columns; k++) {
+        const node *n = s->target_list[k]->res_target->val;
+        expr *e = p->q->out[k].e;
+        if (n->node_case != PG_QUERY__NODE__NODE_A_CONST || e->kind != E_CONST) continue;
+        if (e->t.id != T_TEXT && e->t.id != T_UNKNOWN) continue;
+        expr *literal = expr_new(b, E_CONST, type_plain(T_UNKNOWN), e->position, 0);
+        literal->v = e->v;
+        p->q->out[k].e = expr_coerce(b, literal, p->target->cols[p->columns[k]].t, CAST_ASSIGN);
+    }
+}
+
 static void insert(binder *b, plan *p, const PgQuery__InsertStmt *i)
 {
     p->kind = S_INSERT;
@@ -726,20 +847,13 @@ static void insert(binder *b, plan *p, const PgQuery__InsertStmt *i)
     query *q = arena_get(b->mem, sizeof *q);
     scope s = target_scope(b, p, i->relation, q);
     table *t = p->target;
-    p->columns = arena_array(b->mem, uint32_t, i->n_cols + t->n_cols + 1);
-    p->n_columns = (uint32_t)i->n_cols;
-    for (uint32_t k = 0; !i->n_cols && k < t->n_cols; k++)
-        if (!column_hidden(&t->cols[k])) p->columns[p->n_columns++] = k;
-    for (uint32_t k = 0; i->n_cols && k < p->n_columns; k++) {
-        const PgQuery__ResTarget *c = i->cols[k]->res_target;
-        if (c->n_indirection) sql_refuse(CTX(b), c->location, "this column");
-        p->columns[k] = column_named(b, t, c->name, c->location);
-        for (uint32_t m = 0; m < k; m++)
-            if (p->columns[m] == p->columns[k])
-                sql_raise(CTX(b), "42701", "column \"%s\" specified more than once", c->name);
-    }
+    insert_columns(b, &s, p, i);
+    if (i->override == PG_QUERY__OVERRIDING_KIND__OVERRIDING_USER_VALUE)
+        sql_refuse(CTX(b), -1, "OVERRIDING USER VALUE");
+    bool system = i->override == PG_QUERY__OVERRIDING_KIND__OVERRIDING_SYSTEM_VALUE;
     for (uint32_t k = 0; i->select_stmt && k < p->n_columns; k++)
-        if (t->cols[p->columns[k]].always || (i->n_cols && t->cols[p->columns[k]].computed))
+        if ((t->cols[p->columns[k]].always && !system) ||
+            (i->n_cols && t->cols[p->columns[k]].computed))
             sql_refuse(CTX(b), -1, "a value for a GENERATED ALWAYS column");
     if (!i->select_stmt) {
         p->n_columns = 0;
@@ -756,6 +870,7 @@ static void insert(binder *b, plan *p, const PgQuery__InsertStmt *i)
         if (i->n_cols && p->q->n_out < p->n_columns)
             sql_raise(CTX(b), "42601", "INSERT has more target columns than expressions");
         p->n_columns = p->q->n_out;
+        type_literals(b, p, i->select_stmt->select_stmt);
         for (uint32_t k = 0; k < p->n_columns; k++) {
             type_id from = p->q->out[k].e->t.id, to = t->cols[p->columns[k]].t.id;
             if (type_is_text(from) && !type_is_text(to)) /* perhaps an untyped literal */
@@ -786,6 +901,8 @@ static void more_tables(binder *b, scope *s, plan *p, node **list, size_t n)
 static void condition(binder *b, scope *s, plan *p, const node *where)
 {
     if (where) p->where = bind_bool(b, s, where, "WHERE");
+    if (p->view_where && p->where) p->planner_chooses = true;
+    if (p->view_where) p->where = p->where ? expr_and(b, p->view_where, p->where) : p->view_where;
     use_indexes(b, p->scan, p->where);
     if (p->where && p->where->kind == E_AND) p->planner_chooses = true;
 }
@@ -797,7 +914,7 @@ static void update(binder *b, plan *p, const PgQuery__UpdateStmt *u)
     query *q = arena_get(b->mem, sizeof *q);
     scope s = target_scope(b, p, u->relation, q);
     more_tables(b, &s, p, u->from_clause, u->n_from_clause);
-    set_list(b, &s, p, u->target_list, u->n_target_list);
+    bind_set_list(b, &s, p, u->target_list, u->n_target_list);
     condition(b, &s, p, u->where_clause);
     returning(b, &s, p, u->returning_list, u->n_returning_list);
 }
@@ -839,6 +956,10 @@ static void drop(binder *b, plan *p, const PgQuery__DropStmt *d)
         return;
     }
     bool view = d->remove_type == PG_QUERY__OBJECT_TYPE__OBJECT_VIEW;
+    if (d->remove_type == PG_QUERY__OBJECT_TYPE__OBJECT_TRIGGER) {
+        bind_drop_trigger(b, p, d);
+        return;
+    }
     if (d->remove_type == PG_QUERY__OBJECT_TYPE__OBJECT_INDEX) {
         bind_drop_index(b, p, d);
         return;
@@ -881,8 +1002,21 @@ static void transaction(binder *b, plan *p, const PgQuery__TransactionStmt *t)
     names_of(b, p, t->savepoint_name);
 }
 
+/* The statement makes something that later statements evaluate, with other parameters or none.
+   PostgreSQL refuses parameters there, and does not take variables of a body. */
+static bool is_definition(const node *n)
+{
+    return n->node_case == PG_QUERY__NODE__NODE_CREATE_STMT ||
+           n->node_case == PG_QUERY__NODE__NODE_CREATE_TRIG_STMT ||
+           n->node_case == PG_QUERY__NODE__NODE_CREATE_FUNCTION_STMT ||
+           n->node_case == PG_QUERY__NODE__NODE_INDEX_STMT ||
+           n->node_case == PG_QUERY__NODE__NODE_ALTER_TABLE_STMT ||
+           n->node_case == PG_QUERY__NODE__NODE_VIEW_STMT;
+}
+
 static void bind_statement(binder *b, plan *p, const node *n)
 {
+    b->definition = is_definition(n);
     switch (n->node_case) {
     case PG_QUERY__NODE__NODE_SELECT_STMT:
         if (n->select_stmt->into_clause) {
@@ -895,6 +1029,10 @@ static void bind_statement(binder *b, plan *p, const node *n)
     case PG_QUERY__NODE__NODE_INSERT_STMT:
     case PG_QUERY__NODE__NODE_UPDATE_STMT:
     case PG_QUERY__NODE__NODE_DELETE_STMT: bind_write(b, p, n); break;
+    case PG_QUERY__NODE__NODE_CREATE_TRIG_STMT:
+        bind_create_trigger(b, p, n->create_trig_stmt);
+        break;
+    case PG_QUERY__NODE__NODE_MERGE_STMT: bind_merge(b, p, n->merge_stmt); break;
     case PG_QUERY__NODE__NODE_CREATE_STMT: bind_create_table(b, p, n->create_stmt); break;
     case PG_QUERY__NODE__NODE_DROP_STMT: drop(b, p, n->drop_stmt); break;
     case PG_QUERY__NODE__NODE_TRANSACTION_STMT: transaction(b, p, n->transaction_stmt); break;
@@ -1045,10 +1183,12 @@ static bool outlives_plan(const node *n)
     case PG_QUERY__NODE__NODE_PREPARE_STMT:
     case PG_QUERY__NODE__NODE_VIEW_STMT:
     case PG_QUERY__NODE__NODE_CREATE_ENUM_STMT:
+    case PG_QUERY__NODE__NODE_CREATE_TRIG_STMT:
     case PG_QUERY__NODE__NODE_INDEX_STMT:
     case PG_QUERY__NODE__NODE_DROP_STMT: /* of an index: the table that is left */
     case PG_QUERY__NODE__NODE_ALTER_TABLE_STMT:
     case PG_QUERY__NODE__NODE_RENAME_STMT:
+    case PG_QUERY__NODE__NODE_CONSTRAINTS_SET_STMT:
     case PG_QUERY__NODE__NODE_TRANSACTION_STMT: return true;
     case PG_QUERY__NODE__NODE_SELECT_STMT: return n->select_stmt->into_clause != NULL;
     default: return false;
@@ -1079,13 +1219,17 @@ plan *bind_text(sql_exec *x, arena *volatile m, struct pl_code *code, const char
     bool short_of_memory = !tree && !strcmp(message, "out of memory");
     pg_query_free_protobuf_parse_result(parsed);
     if (short_of_memory) guard_fail(x->c.guard, GUARD_NOMEM, "out of memory in the SQL parser");
+    x->c.unparsed = !tree;
     if (!tree) sql_refuse(&x->c, position, "a statement that does not parse (%s)", message);
 
     guard *g = x->c.guard, outer;
     memcpy(&outer, g, sizeof outer);
+    plan *volatile unseen = NULL;
     if (guard_armed(g)) {
+        bool catalogs = g->code == SQL_REFUSED && unseen && bind_asks_catalogs(x, tree);
         pg_query__parse_result__free_unpacked(tree, NULL);
         guard_restore(g, &outer);
+        if (catalogs) return unseen;
         guard_fail_again(g);
     }
     /* tables and savepoints outlive their plan */
@@ -1095,6 +1239,13 @@ plan *bind_text(sql_exec *x, arena *volatile m, struct pl_code *code, const char
     memset(p, 0, sizeof *p);
     p->arbiter = -1;
     p->session = x->session;
+    if (!code && x->leaves_catalogs) {
+        unseen = arena_get(m, sizeof *p);
+        *unseen = *p;
+        unseen->kind = S_UNSEEN;
+        unseen->catalog = x->s->catalog;
+        unseen->asks_catalogs = true;
+    }
     binder b = {.x = x, .mem = m, .p = p, .code = code, .text = text};
     for (uint32_t i = 0; i < n_params; i++) arena_push(m, &b.params, params[i]);
     bind_parsed(&b, p, tree);

@@ -19,8 +19,9 @@ typedef struct relation {
     table *t;
     query *sub;
     uint32_t slot;
-    bool aliased; /* a name with its schema does not mean it */
-    bool *hidden; /* columns that USING merged: not found without the relation's name */
+    bool aliased;        /* a name with its schema does not mean it */
+    const uint32_t *map; /* a view that is written: `sub` has its columns, and these are they */
+    bool *hidden;        /* columns that USING merged: not found without the relation's name */
 } relation;
 
 typedef struct merged_column { /* of JOIN ... USING, NATURAL JOIN */
@@ -41,9 +42,11 @@ typedef struct scope {
     VEC(merged_column) merged;
     query *q;
     bool aggregates; /* allowed here */
-    bool in_aggregate;
+    bool in_aggregate, in_window;
+    bool spreads; /* a function of rows may stand here: its rows multiply those of the query */
     VEC(aggregate) aggs, windows;
-    size_t n_named; /* WINDOW name AS (...) */
+    uint32_t n_groupings; /* calls of GROUPING */
+    size_t n_named;       /* WINDOW name AS (...) */
     node **named;
 } scope;
 
@@ -60,12 +63,21 @@ typedef struct binder {
     uint32_t depth;
     bool side;            /* of UNION: literals wait for their type */
     bool sublinks, calls; /* there are subqueries; calls of routines */
+    bool outer_joins;     /* there are some */
+    bool definition;      /* what is bound outlives parameters and variables */
     const char *text;     /* the statement */
     struct pl_code *code; /* SQL of a body: names may be those of variables */
 } binder;
 
 /* bind_expr.c */
 expr *bind_expr(binder *b, scope *s, const node *n);
+static inline const PgQuery__RowExpr *bind_row_of(const node *n)
+{
+    return n && n->node_case == PG_QUERY__NODE__NODE_ROW_EXPR ? n->row_expr : NULL;
+}
+/* bind_json.c: an argument of a function of json, which may be a whole row. */
+expr *bind_json_argument(binder *b, scope *s, const node *n);
+expr *bind_json_part(binder *b, scope *s, expr *of, const PgQuery__AIndirection *a);
 expr *bind_bool(binder *b, scope *s, const node *n, const char *what);
 expr *expr_new(binder *b, expr_kind kind, type t, int position, uint32_t n);
 expr *expr_coerce(binder *b, expr *e, type to, cast_kind kind);
@@ -109,6 +121,8 @@ expr *bind_routine_call(binder *b, scope *s, const PgQuery__FuncCall *f);
 /* The relation that a function in FROM is. */
 query *bind_function_rows(binder *b, scope *s, const PgQuery__FuncCall *f);
 /* A variable of the body, or NULL. */
+/* What a record of the running body looks like; NULL: no such record, or nothing is assigned. */
+const struct pl_shape *bind_record(binder *b, const char *name);
 expr *bind_variable(binder *b, const char *const *names, size_t n, int position);
 expr *bind_argument(binder *b, int number, int position);
 
@@ -117,7 +131,12 @@ table *bind_table(binder *b, const PgQuery__RangeVar *r);
 join *join_new(binder *b, join_kind kind);
 join *table_relation(binder *b, scope *s, const PgQuery__RangeVar *r);
 join *from_item(binder *b, scope *s, const node *n);
+/* generate_series, unnest and their kin as a query; NULL: none of them. */
+query *bind_series(binder *b, scope *s, const PgQuery__FuncCall *f, const char *name);
 void use_indexes(binder *b, join *j, const expr *where);
+/* The relation of a view that is written, if the name is one of a view: rows and columns of one
+   table.  `where` is its condition. */
+join *bind_view_target(binder *b, scope *s, const PgQuery__RangeVar *r, expr **where);
 /* The queries of WITH, and how many there were before. */
 size_t bind_with(binder *b, scope *up, const PgQuery__WithClause *w);
 
@@ -147,6 +166,7 @@ typedef struct making {
     VEC(expr *) checks;
     VEC(const char *) check_names;
     VEC(foreign_key) foreign;
+    bool behind_key; /* the constraint before was a foreign key */
     scope s;
 } making;
 
@@ -160,6 +180,9 @@ void column_type(binder *b, const char *of_table, const PgQuery__ColumnDef *d, t
 /* Does the expression read the column? */
 bool reads_column(const expr *e, uint32_t column);
 
+/* bind_packed.c: renumbers the columns of a table where many were dropped */
+void bind_pack_columns(binder *b, plan *p, making *m);
+
 /* bind_alter.c */
 void bind_index(binder *b, plan *p, const PgQuery__IndexStmt *i);
 void bind_drop_index(binder *b, plan *p, const PgQuery__DropStmt *d);
@@ -169,6 +192,7 @@ const char *unique_name(binder *b, const making *m, const unique_key *u, const c
 /* bind_rename.c: RENAME of a table or column */
 void bind_rename(binder *b, plan *p, const PgQuery__RenameStmt *r);
 void bind_view(binder *b, plan *p, const PgQuery__ViewStmt *v);
+query *bind_view_query(binder *b, const routine *r);
 void bind_truncate(binder *b, plan *p, const PgQuery__TruncateStmt *t);
 
 /* bind_session.c: PREPARE, EXECUTE, cursors; false: none of them */
@@ -176,10 +200,30 @@ bool bind_session(binder *b, plan *p, const node *n);
 
 /* bind_utility.c: statements without an effect on answers; false: none of them */
 bool bind_utility(binder *b, plan *p, const node *n);
+void bind_set_config(binder *b, const PgQuery__FuncCall *f);
+/* bind_catalog.c: a query of the system catalogs alone */
+bool bind_asks_catalogs(const sql_exec *x, const PgQuery__ParseResult *tree);
 /* What the statement or expression is called, for refusals. */
 const char *node_title(binder *b, const node *n);
 
+/* bind_groups.c: GROUP BY with grouping sets, after everything else of the query is bound */
+void bind_grouping_sets(binder *b, scope *s, query *q, node **list, size_t n);
+expr *bind_grouping_call(binder *b, scope *s, const PgQuery__GroupingFunc *f);
+
+/* bind_trigger.c */
+void bind_create_trigger(binder *b, plan *p, const PgQuery__CreateTrigStmt *c);
+void bind_drop_trigger(binder *b, plan *p, const PgQuery__DropStmt *d);
+bool bind_is_trigger_function(const binder *b, const char *name);
+
+/* bind_merge.c */
+void bind_merge(binder *b, plan *p, const PgQuery__MergeStmt *m);
+
 /* bind.c */
+expr *bind_group_key(binder *b, scope *s, query *q, const node *n);
+/* A column is one value a group if the primary key of its table is grouped by. */
+bool bind_depends_on_keys(const scope *s, const query *q, uint32_t slot);
+/* SET; the first relation of the scope is the one whose columns are set. */
+void bind_set_list(binder *b, scope *s, plan *p, node **list, size_t n);
 uint32_t column_named(binder *b, const table *t, const char *name, int position);
 expr *assigned(binder *b, scope *s, const node *n, type to); /* NULL: DEFAULT */
 query *bind_query(binder *b, const node *n);                 /* of a statement that holds one */

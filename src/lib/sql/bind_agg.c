@@ -1,8 +1,8 @@
 /*
  * bind_agg.c - aggregates and window functions.
  *
- * Both become E_AGGREGATE with a number: of the query's aggregates, or of its windows.  A query has
- * one kind or the other; PostgreSQL allows windows over groups, which we do not know.
+ * Both become E_AGGREGATE with a number: of the query's aggregates, or of its windows.  Windows of
+ * a grouped query are over its groups, and may read its aggregates.
  */
 #include "sql/bind.h"
 
@@ -128,15 +128,45 @@ static type sum_type(binder *b, const PgQuery__FuncCall *f, const aggregate *a, 
     return type_plain(sum && (t == T_INT2 || t == T_INT4) ? T_INT8 : T_NUMERIC);
 }
 
+static bool makes_object(agg_kind k)
+{
+    return k == AGG_JSON_OBJECT_AGG || k == AGG_JSONB_OBJECT_AGG;
+}
+
+static type object_type(binder *b, const PgQuery__FuncCall *f, aggregate *a)
+{
+    expr_settle(b, a->arg);
+    expr_settle(b, a->between);
+    type_id key = a->arg->t.id;
+    if (type_is_array(key) || key == T_JSON || key == T_JSONB || type_is_float(key) ||
+        key == T_STAMPTZ)
+        sql_refuse(CTX(b), f->location, "a key of this type");
+    return type_plain(a->kind == AGG_JSON_OBJECT_AGG ? T_JSON : T_JSONB);
+}
+
+/* Aggregates that take numbers of any kind, or integers. */
+static type number_type(binder *b, const PgQuery__FuncCall *f, const aggregate *a, type_id t)
+{
+    bool bits = a->kind == AGG_BIT_AND || a->kind == AGG_BIT_OR;
+    if (bits ? !type_is_int(t) : !type_rank(t))
+        sql_refuse(CTX(b), f->location, "%s of this type", names[a->kind]);
+    return type_plain(bits ? t : T_NUMERIC);
+}
+
+static type rank_type(agg_kind k)
+{
+    if (k == AGG_NTILE) return type_plain(T_INT4);
+    return type_plain(k <= AGG_DENSE_RANK ? T_INT8 : T_FLOAT8);
+}
+
 static type result_type(binder *b, const PgQuery__FuncCall *f, aggregate *a)
 {
     type_id t = a->arg ? a->arg->t.id : T_INT8;
+    if (makes_object(a->kind)) return object_type(b, f, a);
+    if (a->kind >= AGG_ROW_NUMBER && a->kind <= AGG_NTILE) return rank_type(a->kind);
+    if (a->kind >= AGG_VAR_SAMP && a->kind <= AGG_BIT_OR) return number_type(b, f, a, t);
     switch (a->kind) {
-    case AGG_COUNT:
-    case AGG_ROW_NUMBER:
-    case AGG_RANK:
-    case AGG_DENSE_RANK: return type_plain(T_INT8);
-    case AGG_NTILE: return type_plain(T_INT4);
+    case AGG_COUNT: return type_plain(T_INT8);
     case AGG_LAG:
     case AGG_LEAD:
     case AGG_FIRST_VALUE:
@@ -185,19 +215,53 @@ static void refuse_unknown(binder *b, const scope *s, const PgQuery__FuncCall *f
                            const aggregate *a)
 {
     bool ranks = a->kind >= AGG_ROW_NUMBER, text = a->kind == AGG_STRING_AGG;
+    bool object = makes_object(a->kind);
     bool offset = a->kind == AGG_LAG || a->kind == AGG_LEAD;
-    uint32_t wanted = f->agg_star || (ranks && a->kind <= AGG_DENSE_RANK) ? 0
-                      : text || a->kind == AGG_NTH_VALUE                  ? 2
-                                                                          : 1;
+    uint32_t wanted = f->agg_star || (ranks && a->kind <= AGG_CUME_DIST) ? 0
+                      : text || object || a->kind == AGG_NTH_VALUE       ? 2
+                                                                         : 1;
     if (offset && f->n_args > 1 && f->n_args <= 3) wanted = (uint32_t)f->n_args;
-    if (!s || !s->aggregates || s->in_aggregate)
+    if (!s || !s->aggregates || s->in_aggregate || (s->in_window && f->over))
         sql_refuse(CTX(b), f->location, "an aggregate in this place");
     if (f->agg_within_group) sql_refuse(CTX(b), f->location, "WITHIN GROUP");
     if (ranks && !f->over)
         sql_raise(CTX(b), "42809", "window function %s requires OVER", names[a->kind]);
-    if (f->n_args != wanted || (f->agg_star && a->kind != AGG_COUNT) ||
-        (text && (a->distinct || f->over)))
+    if (f->n_args != wanted || (f->agg_star && a->kind != AGG_COUNT) || (text && f->over) ||
+        (object && (a->distinct || f->over)))
         sql_refuse(CTX(b), f->location, "this aggregate");
+}
+
+/* The values of an aggregate with DISTINCT come sorted, by themselves if nothing else is said; what
+   is said may be about them alone. */
+static void order_distinct(binder *b, const PgQuery__FuncCall *f, aggregate *a)
+{
+    if (!a->distinct) return;
+    if (a->kind == AGG_STRING_AGG && a->between->kind != E_CONST)
+        sql_refuse(CTX(b), f->location, "DISTINCT with a separator that is no constant");
+    if (a->n_order > 1 || (a->n_order && !expr_same(a->order[0].e, a->arg)))
+        sql_refuse(CTX(b), f->location, "DISTINCT with ORDER BY of something else");
+    if (a->n_order) return;
+    a->n_order = 1;
+    a->order = arena_array(b->mem, order_key, 1);
+    a->order[0] = (order_key){.e = a->arg};
+}
+
+/* `pair`: of two values. */
+static void aggregate_arguments(binder *b, scope *s, const PgQuery__FuncCall *f, aggregate *a,
+                                bool pair)
+{
+    bool json = a->kind == AGG_JSON_AGG || a->kind == AGG_JSONB_AGG;
+    if (f->n_args)
+        a->arg = json ? bind_json_argument(b, s, f->args[0]) : bind_expr(b, s, f->args[0]);
+    if (pair)
+        a->between = makes_object(a->kind) ? bind_json_argument(b, s, f->args[1])
+                                           : bind_expr(b, s, f->args[1]);
+    else if (f->n_args > 1)
+        a->second = expr_coerce(b, bind_expr(b, s, f->args[1]), type_plain(T_INT4), CAST_IMPLICIT);
+    if (f->n_args > 2) a->third = bind_expr(b, s, f->args[2]);
+    if (a->kind == AGG_NTILE) a->arg = expr_coerce(b, a->arg, type_plain(T_INT4), CAST_IMPLICIT);
+    if (f->agg_filter) a->filter = bind_bool(b, s, f->agg_filter, "FILTER");
+    if (a->kind == AGG_COUNT && a->arg) expr_settle(b, a->arg);
 }
 
 expr *bind_aggregate(binder *b, scope *s, const PgQuery__FuncCall *f, const char *name)
@@ -206,30 +270,32 @@ expr *bind_aggregate(binder *b, scope *s, const PgQuery__FuncCall *f, const char
     while (k < sizeof names / sizeof names[0] && strcmp(name, names[k]) != 0) k++;
     if (k == sizeof names / sizeof names[0]) return NULL;
     aggregate a = {.kind = (agg_kind)k, .distinct = f->agg_distinct};
-    bool text = a.kind == AGG_STRING_AGG;
+    bool text = a.kind == AGG_STRING_AGG || makes_object(a.kind);
     refuse_unknown(b, s, f, &a);
-    s->in_aggregate = true;
-    if (f->n_args) a.arg = bind_expr(b, s, f->args[0]);
-    if (text) a.between = bind_expr(b, s, f->args[1]);
-    if (!text && f->n_args > 1)
-        a.second = expr_coerce(b, bind_expr(b, s, f->args[1]), type_plain(T_INT4), CAST_IMPLICIT);
-    if (f->n_args > 2) a.third = bind_expr(b, s, f->args[2]);
-    if (a.kind == AGG_NTILE) a.arg = expr_coerce(b, a.arg, type_plain(T_INT4), CAST_IMPLICIT);
-    if (f->agg_filter) a.filter = bind_bool(b, s, f->agg_filter, "FILTER");
-    if (a.kind == AGG_COUNT && a.arg) expr_settle(b, a.arg);
-    if (a.distinct && f->n_agg_order) sql_refuse(CTX(b), f->location, "DISTINCT with ORDER BY");
-    order_of(b, s, f->agg_order, f->n_agg_order, &a);
+    bool in_window = s->in_window;
+    if (f->over)
+        s->in_window = true;
+    else
+        s->in_aggregate = true;
+    aggregate_arguments(b, s, f, &a, text);
     bool collects = a.kind == AGG_ARRAY_AGG || a.kind == AGG_JSON_AGG || a.kind == AGG_JSONB_AGG;
-    if (collects && (f->over || a.distinct))
-        sql_refuse(CTX(b), f->location, "%s with DISTINCT or OVER", name);
-    if (!text && !collects) a.n_order = 0; /* the others do not depend on it */
+    if (collects && f->over) sql_refuse(CTX(b), f->location, "%s with OVER", name);
+    if (collects || text) a.t = result_type(b, f, &a); /* of what is put in order */
+    order_of(b, s, f->agg_order, f->n_agg_order, &a);
+    if (collects || text)
+        order_distinct(b, f, &a);
+    else if (a.distinct && f->n_agg_order)
+        sql_refuse(CTX(b), f->location, "DISTINCT with ORDER BY");
+    else
+        a.n_order = 0; /* the others do not depend on it */
     if (f->over) window_of(b, s, f, &a);
     s->in_aggregate = false;
-    a.t = result_type(b, f, &a);
+    s->in_window = in_window;
+    if (!collects && !text) a.t = result_type(b, f, &a);
     expr *e = expr_new(b, E_AGGREGATE, a.t, f->location, 0);
     if (f->over) {
         e->index = (uint32_t)s->windows.n;
-        e->op = 1;
+        e->op = WINDOW_NUMBER;
         arena_push(b->mem, &s->windows, a);
         return e;
     }

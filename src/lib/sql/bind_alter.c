@@ -2,10 +2,10 @@
  * bind_alter.c - ALTER TABLE and unique indexes: the description that a table has afterwards.
  *
  * Columns keep their numbers, since constraints, other tables' foreign keys and the versions of
- * rows know them by these.  A column that is dropped stays, without a name.  An index of an
- * expression, or with WHERE, is a unique key of hidden columns that are computed like GENERATED
- * ones: an expression, or with WHERE the key where the condition is true and null elsewhere, and
- * nulls are never equal.
+ * rows know them by these.  A column that is dropped stays, without a name, until bind_packed.c
+ * takes it out.  An index of an expression, or with WHERE, is a unique key of hidden columns that
+ * are computed like GENERATED ones: an expression, or with WHERE the key where the condition is
+ * true and null elsewhere, and nulls are never equal.
  */
 #include <stdio.h>
 
@@ -141,6 +141,8 @@ static bool keeps_table(const PgQuery__AlterTableCmd *c)
     switch (c->subtype) {
     case PG_QUERY__ALTER_TABLE_TYPE__AT_ChangeOwner:
     case PG_QUERY__ALTER_TABLE_TYPE__AT_SetStatistics:
+    case PG_QUERY__ALTER_TABLE_TYPE__AT_SetStorage:
+    case PG_QUERY__ALTER_TABLE_TYPE__AT_SetCompression:
     case PG_QUERY__ALTER_TABLE_TYPE__AT_SetRelOptions:
     case PG_QUERY__ALTER_TABLE_TYPE__AT_ResetRelOptions:
     case PG_QUERY__ALTER_TABLE_TYPE__AT_ClusterOn:
@@ -271,6 +273,8 @@ static bool keeps_values(type from, type to)
     if (from.id == T_NUMERIC)
         return to.width < 0 ||
                (from.width >= 0 && from.scale == to.scale && from.width <= to.width);
+    if (from.id == T_STAMP || from.id == T_STAMPTZ || from.id == T_TIME)
+        return to.width < 0 || (from.width >= 0 && from.width <= to.width);
     return from.width == to.width && from.scale == to.scale;
 }
 
@@ -371,6 +375,7 @@ void bind_alter(binder *b, plan *p, const PgQuery__AlterTableStmt *a)
         alter_one(b, p, &m, c);
         changes = true;
     }
+    bind_pack_columns(b, p, &m);
     making_done(&m);
     if (p->convert && m.t->n_cols != p->altered->n_cols)
         sql_refuse(CTX(b), -1, "ALTER TABLE ... TYPE beside other changes");

@@ -13,8 +13,9 @@
 
 #define CTX(b) (&(b)->x->c)
 
-static const builtin *const tables[] = {moment_builtins, json_builtins, array_builtins,
-                                        text_builtins, float_builtins};
+static const builtin *const tables[] = {moment_builtins, json_builtins,   array_builtins,
+                                        text_builtins,   float_builtins,  format_builtins,
+                                        number_builtins, digest_builtins, byte_builtins};
 #define N_TABLES (sizeof tables / sizeof tables[0])
 
 bool builtin_known(const char *name)
@@ -176,8 +177,6 @@ static void need_equality(binder *b, const query *q, type_id t)
 static void need_order(binder *b, const query *q, type_id t)
 {
     need_equality(b, q, t);
-    if (t == T_JSONB || t == type_array_of(T_JSONB))
-        sql_refuse(CTX(b), q->position, "jsonb where values are put in order");
 }
 
 static void check_aggregate_keys(binder *b, const query *q, const aggregate *a, uint32_t n)

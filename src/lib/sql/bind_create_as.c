@@ -11,7 +11,7 @@
 
 static bool has_width(type_id t)
 {
-    return t == T_VARCHAR || t == T_CHAR || t == T_NUMERIC;
+    return t == T_VARCHAR || t == T_CHAR || t == T_NUMERIC || t == T_STAMP || t == T_TIME;
 }
 
 static const join *join_of_slot(const join *j, uint32_t slot)

@@ -7,6 +7,7 @@
  * is not known here is refused by name, with its position.  Constants are folded.
  */
 #include <assert.h>
+#include <stdio.h>
 
 #include "sql/bind.h"
 #include "sql/builtin.h"
@@ -99,6 +100,8 @@ type bind_type(binder *b, const PgQuery__TypeName *t)
             return r;
         }
         if ((r.id == T_VARCHAR || r.id == T_CHAR) && t->n_typmods == 1 && r.width > 0) return r;
+        bool moment = r.id == T_STAMP || r.id == T_STAMPTZ || r.id == T_TIME;
+        if (moment && t->n_typmods == 1 && r.width >= 0) return r.width < 6 ? r : type_plain(r.id);
         break;
     }
     type made;
@@ -145,7 +148,8 @@ static bool is_const(const expr *e)
 static bool strict_kind(const expr *e)
 {
     expr_kind k = e->kind;
-    if (k == E_BUILTIN) return !(e->builtin->flags & BUILTIN_NULLS);
+    if (k == E_BUILTIN) /* a subscript is no function: its container is looked at all the same */
+        return !(e->builtin->flags & BUILTIN_NULLS) && *e->builtin->name != '[';
     return k == E_COMPARE || k == E_ARITH || k == E_NEGATE || k == E_CONCAT || k == E_CAST ||
            k == E_CALL || k == E_LIKE || k == E_NOT;
 }
@@ -427,7 +431,7 @@ static expr *junction(binder *b, expr_kind kind, expr *l, expr *r, int position)
     expr *e = expr_new(b, kind, type_plain(T_BOOL), position, 2);
     e->arg[0] = l;
     e->arg[1] = r;
-    return e;
+    return simple_junction(b, e);
 }
 
 static expr * not(binder * b, expr *a, int position)
@@ -452,17 +456,12 @@ static int compare_op_of(const char *s)
 
 /* ---- rows, ANY and ALL ----------------------------------------------------------------------- */
 
-static const PgQuery__RowExpr *row_of(const node *n)
-{
-    return n && n->node_case == PG_QUERY__NODE__NODE_ROW_EXPR ? n->row_expr : NULL;
-}
-
 /* (a, b) op (c, d): equal if all are, different if one is, else the first that differ decide; a
    null before that makes it unknown, which AND and OR do by themselves. */
 static expr *compare_rows(binder *b, scope *s, int op, const node *left, const node *right,
                           int position)
 {
-    const PgQuery__RowExpr *l = row_of(left), *r = row_of(right);
+    const PgQuery__RowExpr *l = bind_row_of(left), *r = bind_row_of(right);
     if (!l || !r) sql_refuse(CTX(b), position, "a row beside something else");
     if (l->n_args != r->n_args)
         sql_raise(CTX(b), "42601", "unequal number of entries in row expressions");
@@ -504,6 +503,8 @@ static expr *compare_each(binder *b, scope *s, int op, bool all, const node *lef
             sql_refuse(CTX(b), position, "an array of values without a type");
         if (t != T_TEXT || both[i + 1]->t.id != T_UNKNOWN)
             both[i + 1] = expr_coerce(b, both[i + 1], type_plain(t), CAST_IMPLICIT);
+        /* the left side is not evaluated beside a null here, but may be there, and may fail */
+        if (both[i + 1]->kind == E_CONST && both[i + 1]->v.null) b->p->planner_chooses = true;
         e->arg[i] = compare(b, op, l, both[i + 1], position);
     }
     return simple_junction(b, e);
@@ -547,7 +548,7 @@ static expr *compare_text_array(binder *b, scope *s, int op, bool all, const nod
     if (of == T_CHAR) sql_refuse(CTX(b), position, "ANY or ALL of char(n)");
     e->arg[0] = expr_coerce(b, e->arg[0], type_plain(of), CAST_IMPLICIT);
     e->sub = of;
-    e->op = op | (all ? ALL_OF : 0);
+    e->op = op | (all ? ALL_OF : b->outer_joins ? NEAR_OUTER_JOIN : 0);
     if (e->arg[1]->kind == E_CONST && !e->arg[1]->v.null) /* a constant is read when it is bound */
         array_check(b->x, position, e->arg[1]->v, of);
     return fold(b, e);
@@ -581,7 +582,7 @@ static expr *compare_array_value(binder *b, scope *s, int op, bool all, const Pg
     }
     e->arg[0] = expr_coerce(b, e->arg[0], type_plain(of), CAST_IMPLICIT);
     e->sub = of;
-    e->op = op | (all ? ALL_OF : 0);
+    e->op = op | (all ? ALL_OF : b->outer_joins ? NEAR_OUTER_JOIN : 0);
     return fold(b, e);
 }
 
@@ -589,7 +590,7 @@ static expr *compare_array(binder *b, scope *s, const PgQuery__AExpr *a, const c
 {
     int op = compare_op_of(name);
     if (op < 0) sql_refuse(CTX(b), a->location, "operator %s with ANY or ALL", name);
-    if (row_of(a->lexpr)) sql_refuse(CTX(b), a->location, "a row beside ANY or ALL");
+    if (bind_row_of(a->lexpr)) sql_refuse(CTX(b), a->location, "a row beside ANY or ALL");
     const node *r = a->rexpr;
     if (r->node_case == PG_QUERY__NODE__NODE_A_ARRAY_EXPR && r->a_array_expr->n_elements)
         return compare_each(b, s, op, all, a->lexpr, r->a_array_expr->elements,
@@ -613,12 +614,16 @@ static expr *in_list(binder *b, scope *s, const PgQuery__AExpr *a, bool negated)
 {
     if (!a->rexpr || a->rexpr->node_case != PG_QUERY__NODE__NODE_LIST || !a->rexpr->list->n_items)
         sql_refuse(CTX(b), a->location, "this IN");
-    if (row_of(a->lexpr)) return rows_in_list(b, s, a, negated);
+    if (bind_row_of(a->lexpr)) return rows_in_list(b, s, a, negated);
     const PgQuery__List *list = a->rexpr->list;
     expr **all = arena_array(b->mem, expr *, list->n_items + 1);
     uint32_t n = (uint32_t)list->n_items;
     all[0] = bind_expr(b, s, a->lexpr);
-    for (uint32_t i = 0; i < n; i++) all[i + 1] = bind_expr(b, s, list->items[i]);
+    for (uint32_t i = 0; i < n; i++) {
+        all[i + 1] = bind_expr(b, s, list->items[i]);
+        /* the left side is looked at beside a null, too, and may fail */
+        if (all[i + 1]->kind == E_CONST && all[i + 1]->v.null) b->p->planner_chooses = true;
+    }
     type_id t = common_type(b, all, n + 1, "IN");
     expr *left = expr_coerce(b, all[0], type_plain(t), CAST_IMPLICIT);
     /* NOT IN is an AND of inequalities, of which the planner may test any first */
@@ -626,6 +631,24 @@ static expr *in_list(binder *b, scope *s, const PgQuery__AExpr *a, bool negated)
     for (uint32_t i = 0; i < n; i++)
         e->arg[i] = compare(b, negated ? OP_NE : OP_EQ, left, all[i + 1], a->location);
     return simple_junction(b, e);
+}
+
+/* BETWEEN SYMMETRIC: between the two in either order. */
+static expr *between_either(binder *b, scope *s, const PgQuery__AExpr *a, bool negated)
+{
+    if (!a->rexpr || a->rexpr->node_case != PG_QUERY__NODE__NODE_LIST ||
+        a->rexpr->list->n_items != 2)
+        sql_refuse(CTX(b), a->location, "this BETWEEN");
+    expr *side[2];
+    for (int k = 0; k < 2; k++) {
+        expr *low = compare(b, OP_GE, bind_expr(b, s, a->lexpr),
+                            bind_expr(b, s, a->rexpr->list->items[k]), a->location);
+        expr *high = compare(b, OP_LE, bind_expr(b, s, a->lexpr),
+                             bind_expr(b, s, a->rexpr->list->items[1 - k]), a->location);
+        side[k] = junction(b, E_AND, low, high, a->location);
+    }
+    expr *e = junction(b, E_OR, side[0], side[1], a->location);
+    return negated ? not(b, e, a->location) : e;
 }
 
 static expr *between(binder *b, scope *s, const PgQuery__AExpr *a, bool negated)
@@ -735,7 +758,7 @@ static expr *plain_operator(binder *b, scope *s, const PgQuery__AExpr *a, const 
     if (!a->rexpr) sql_refuse(CTX(b), a->location, "operator %s", name);
     if (!a->lexpr) return prefix_operator(b, name, bind_expr(b, s, a->rexpr), a->location);
     int op = compare_op_of(name);
-    if (op >= 0 && (row_of(a->lexpr) || row_of(a->rexpr)))
+    if (op >= 0 && (bind_row_of(a->lexpr) || bind_row_of(a->rexpr)))
         return compare_rows(b, s, op, a->lexpr, a->rexpr, a->location);
     if (is_pattern_operator(name)) return like(b, s, a, name);
     expr *l = bind_expr(b, s, a->lexpr), *r = bind_expr(b, s, a->rexpr);
@@ -743,6 +766,8 @@ static expr *plain_operator(binder *b, scope *s, const PgQuery__AExpr *a, const 
     expr *newer = bind_operator(b, name, (expr *[]){l, r}, 2, a->location);
     if (newer) return newer;
     if (!strcmp(name, "||")) return concat(b, l, r, a->location);
+    newer = strcmp(name, "^") ? NULL : bind_builtin(b, name, (expr *[]){l, r}, 2, a->location);
+    if (newer) return newer;
     if (name[0] && !name[1] && strchr("+-*/%", name[0]))
         return arithmetic(b, name[0], l, r, a->location);
     return bit_operation(b, name, l, r, a->location);
@@ -756,6 +781,8 @@ static expr *operator(binder *b, scope *s, const PgQuery__AExpr *a)
     case PG_QUERY__A__EXPR__KIND__AEXPR_IN: return in_list(b, s, a, !strcmp(name, "<>"));
     case PG_QUERY__A__EXPR__KIND__AEXPR_BETWEEN: return between(b, s, a, false);
     case PG_QUERY__A__EXPR__KIND__AEXPR_NOT_BETWEEN: return between(b, s, a, true);
+    case PG_QUERY__A__EXPR__KIND__AEXPR_BETWEEN_SYM: return between_either(b, s, a, false);
+    case PG_QUERY__A__EXPR__KIND__AEXPR_NOT_BETWEEN_SYM: return between_either(b, s, a, true);
     case PG_QUERY__A__EXPR__KIND__AEXPR_DISTINCT: return distinct(b, s, a, false);
     case PG_QUERY__A__EXPR__KIND__AEXPR_NOT_DISTINCT: return distinct(b, s, a, true);
     case PG_QUERY__A__EXPR__KIND__AEXPR_NULLIF: return nullif(b, s, a);
@@ -813,7 +840,7 @@ expr *column_of(binder *b, const relation *r, uint32_t i, uint32_t up, int posit
     type t = r->t ? r->t->cols[i].t : r->sub->out[i].e->t;
     expr *e = expr_new(b, E_COLUMN, type_plain(t.id), position, 0);
     e->slot = r->slot;
-    e->index = i;
+    e->index = r->map ? r->map[i] : i;
     e->up = up;
     return e;
 }
@@ -827,13 +854,16 @@ static expr *variable_ref(binder *b, const PgQuery__ColumnRef *c)
         if (c->fields[i]->node_case != PG_QUERY__NODE__NODE_STRING) return NULL;
         names[i] = c->fields[i]->string->sval;
     }
-    return bind_variable(b, names, c->n_fields, c->location);
+    expr *e = bind_variable(b, names, c->n_fields, c->location);
+    if (e && b->definition) sql_refuse(CTX(b), c->location, "a variable in a definition");
+    return e;
 }
 
 /* A name that is both is an error in PL/pgSQL, and the column in an SQL function. */
 static bool also_variable(binder *b, const PgQuery__ColumnRef *c)
 {
-    if (!b->code || (b->x->regs.pl->r && b->x->regs.pl->r->sql) || c->n_fields > 1) return false;
+    if (!b->code || b->definition || (b->x->regs.pl->r && b->x->regs.pl->r->sql) || c->n_fields > 1)
+        return false;
     const char *name = c->fields[0]->string->sval;
     return pl_find(b->code->scope, NULL, name) >= 0;
 }
@@ -930,6 +960,7 @@ static expr *parameter(binder *b, const PgQuery__ParamRef *p)
 {
     if (p->number < 1 || p->number > 65535)
         sql_raise(CTX(b), "42P02", "there is no parameter $%d", p->number);
+    if (b->definition) sql_refuse(CTX(b), p->location, "a parameter in a definition");
     if (b->code) return bind_argument(b, p->number, p->location);
     uint32_t i = (uint32_t)p->number - 1;
     while (b->params.n <= i) arena_push(b->mem, &b->params, type_plain(T_UNKNOWN));
@@ -1029,6 +1060,7 @@ static const struct {
     {"txid_current", 0, T_INT8},
     {"version", 0, T_TEXT},
     {"current_database", 0, T_TEXT},
+    {"current_schema", 0, T_TEXT},
     {"current_setting", 2, T_TEXT},
     {"set_config", 3, T_TEXT},
     {"pg_sleep", 1, T_VOID},
@@ -1061,15 +1093,6 @@ static uint32_t sequence_of(binder *b, const PgQuery__FuncCall *f)
     return *name ? vs_sequence(b->x->s, name) : 0;
 }
 
-/* A setting of the application's own, which has a dot in its name. */
-static bool harmless_set_config(const PgQuery__FuncCall *f)
-{
-    const node *n = f->n_args ? f->args[0] : NULL;
-    return n && n->node_case == PG_QUERY__NODE__NODE_A_CONST &&
-           n->a_const->val_case == PG_QUERY__A__CONST__VAL_SVAL &&
-           strchr(n->a_const->sval->sval, '.');
-}
-
 static expr *concat_all(binder *b, scope *s, const PgQuery__FuncCall *f, bool separated)
 {
     assert(f->n_args);
@@ -1084,6 +1107,16 @@ static expr *concat_all(binder *b, scope *s, const PgQuery__FuncCall *f, bool se
     return fold(b, e);
 }
 
+static bool makes_json(const char *name)
+{
+    static const char *const names[] = {
+        "row_to_json",        "to_json",          "to_jsonb",         "json_build_object",
+        "jsonb_build_object", "json_build_array", "jsonb_build_array"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (!strcmp(name, names[i])) return true;
+    return false;
+}
+
 /* A call that the tables of builtin.h have; else NULL, the arguments bound in *args if the name is
    theirs. */
 static expr *from_tables(binder *b, scope *s, const PgQuery__FuncCall *f, const char *name,
@@ -1091,8 +1124,26 @@ static expr *from_tables(binder *b, scope *s, const PgQuery__FuncCall *f, const 
 {
     if (!builtin_known(name) || f->over || f->agg_distinct || f->func_variadic) return NULL;
     *args = arena_array(b->mem, expr *, f->n_args + 1);
-    for (uint32_t i = 0; i < f->n_args; i++) (*args)[i] = bind_expr(b, s, f->args[i]);
+    for (uint32_t i = 0; i < f->n_args; i++)
+        (*args)[i] =
+            makes_json(name) ? bind_json_argument(b, s, f->args[i]) : bind_expr(b, s, f->args[i]);
+    if (!strcmp(name, "row_to_json") && (!f->n_args || (*args)[0]->builtin != &row_object))
+        sql_refuse(CTX(b), f->location, "row_to_json of something else than a row");
     return bind_builtin(b, name, *args, (uint32_t)f->n_args, f->location);
+}
+
+/* A function of rows in the output list: one slot more of the query has its value. */
+static expr *spread_call(binder *b, scope *s, const PgQuery__FuncCall *f, const char *name)
+{
+    if (!s || !s->spreads || s->in_aggregate || s->in_window) return NULL;
+    query *rows = bind_series(b, s, f, name);
+    if (!rows) return NULL;
+    if (s->q->spread || rows->n_out != 1)
+        sql_refuse(CTX(b), f->location, "this function of rows in an output list");
+    s->q->spread = rows;
+    expr *e = expr_new(b, E_COLUMN, type_plain(rows->out[0].e->t.id), f->location, 0);
+    e->slot = s->q->slots++;
+    return e;
 }
 
 static expr *function_call(binder *b, scope *s, const PgQuery__FuncCall *f)
@@ -1104,8 +1155,11 @@ static expr *function_call(binder *b, scope *s, const PgQuery__FuncCall *f)
         sql_refuse(CTX(b), f->location, "schema \"%s\"", schema);
     expr *aggregated = bind_aggregate(b, s, f, name);
     if (aggregated) return aggregated;
-    if (!strcmp(name, "set_config") && !harmless_set_config(f))
-        sql_refuse(CTX(b), f->location, "set_config of this setting");
+    if (!strcmp(name, "set_config")) bind_set_config(b, f);
+    if (!strcmp(name, "setval") && f->n_args > 1) {
+        expr *to = bind_expr(b, s, f->args[1]);
+        return bind_builtin(b, name, &to, 1, f->location);
+    }
     if ((!strcmp(name, "concat") || !strcmp(name, "concat_ws")) && f->n_args && !f->func_variadic)
         return concat_all(b, s, f, name[6] != 0);
     expr **args = NULL, *known = from_tables(b, s, f, name, &args);
@@ -1124,10 +1178,12 @@ static expr *function_call(binder *b, scope *s, const PgQuery__FuncCall *f)
     for (size_t i = 0; i < sizeof open_calls / sizeof open_calls[0]; i++)
         if (!strcmp(name, open_calls[i].name) && f->n_args <= open_calls[i].most) {
             expr *e = expr_new(b, E_OPEN, type_plain(open_calls[i].t), f->location, 0);
+            if (!strcmp(name, "current_setting") && f->n_args > 1) b->x->s->null_settings = true;
             if (!strcmp(name, "nextval")) e->index = sequence_of(b, f);
             return e;
         }
     expr *made = bind_routine_call(b, s, f);
+    if (!made) made = spread_call(b, s, f, name);
     if (made) return made;
     sql_refuse(CTX(b), f->location, "function %s", name);
 }
@@ -1140,7 +1196,7 @@ static expr *in_query(binder *b, scope *s, const PgQuery__SubLink *l, query *q)
     bool all = l->sub_link_type == PG_QUERY__SUB_LINK_TYPE__ALL_SUBLINK;
     const char *name = l->n_oper_name ? string_of(b, l->oper_name[0], l->location) : "=";
     int op = compare_op_of(name);
-    const PgQuery__RowExpr *row = row_of(l->testexpr);
+    const PgQuery__RowExpr *row = bind_row_of(l->testexpr);
     uint32_t n = row ? (uint32_t)row->n_args : 1;
     if (op < 0) sql_refuse(CTX(b), l->location, "operator %s with ANY or ALL", name);
     if (q->n_out != n) sql_raise(CTX(b), "42601", "subquery has another number of columns");
@@ -1157,6 +1213,18 @@ static expr *in_query(binder *b, scope *s, const PgQuery__SubLink *l, query *q)
         e->sub = operands(b, pair, name, l->location);
         e->arg[i] = expr_coerce(b, pair[0], type_plain(e->sub), CAST_IMPLICIT);
     }
+    return e;
+}
+
+/* ARRAY(SELECT ...) */
+static expr *array_query(binder *b, const PgQuery__SubLink *l, query *q)
+{
+    if (q->n_out != 1) sql_raise(CTX(b), "42601", "subquery must return only one column");
+    type_id of = q->out[0].e->t.id == T_VARCHAR ? T_TEXT : q->out[0].e->t.id;
+    if (!type_has_arrays(of)) sql_refuse(CTX(b), l->location, "an array of this type");
+    expr *e = expr_new(b, E_SCALAR, type_plain(type_array_of(of)), l->location, 0);
+    e->q = q;
+    e->op = 1;
     return e;
 }
 
@@ -1182,15 +1250,25 @@ static expr *sub_link(binder *b, scope *s, const PgQuery__SubLink *l)
         e = expr_new(b, E_SCALAR, type_plain(q->out[0].e->t.id), l->location, 0);
         e->q = q;
         return e;
+    case PG_QUERY__SUB_LINK_TYPE__ARRAY_SUBLINK: return array_query(b, l, q);
     case PG_QUERY__SUB_LINK_TYPE__ANY_SUBLINK:
     case PG_QUERY__SUB_LINK_TYPE__ALL_SUBLINK: return in_query(b, s, l, q);
     default: sql_refuse(CTX(b), l->location, "this kind of subquery");
     }
 }
 
+/* PostgreSQL refuses functions of rows inside of CASE and COALESCE. */
+static bool hide_spreads(scope *s, bool spreads)
+{
+    bool before = s && s->spreads;
+    if (s) s->spreads = spreads;
+    return before;
+}
+
 static expr *case_expr(binder *b, scope *s, const PgQuery__CaseExpr *c)
 {
     uint32_t n = (uint32_t)c->n_args;
+    bool spreads = hide_spreads(s, false);
     expr *e = expr_new(b, E_CASE, type_plain(T_TEXT), c->location, 2 * n + 1);
     expr **results = arena_array(b->mem, expr *, n + 1);
     for (uint32_t i = 0; i < n; i++) {
@@ -1209,6 +1287,7 @@ static expr *case_expr(binder *b, scope *s, const PgQuery__CaseExpr *c)
     } else {
         results[n] = expr_new(b, E_CONST, type_plain(T_UNKNOWN), c->location, 0);
     }
+    hide_spreads(s, spreads);
     type_id t = common_type(b, results, n + 1, "CASE");
     coerce_all(b, results, n + 1, t);
     for (uint32_t i = 0; i < n; i++) e->arg[2 * i + 1] = results[i];
@@ -1220,7 +1299,9 @@ static expr *case_expr(binder *b, scope *s, const PgQuery__CaseExpr *c)
 static expr *of_list(binder *b, scope *s, expr_kind kind, node **args, size_t n, int position)
 {
     expr *e = expr_new(b, kind, type_plain(T_TEXT), position, (uint32_t)n);
+    bool spreads = hide_spreads(s, false);
     for (uint32_t i = 0; i < e->n; i++) e->arg[i] = bind_expr(b, s, args[i]);
+    hide_spreads(s, spreads);
     type_id t = common_type(b, e->arg, e->n, "COALESCE");
     coerce_all(b, e->arg, e->n, t);
     e->t = type_plain(t);
@@ -1237,9 +1318,17 @@ static expr *bool_expr(binder *b, scope *s, const PgQuery__BoolExpr *x)
     return kind == E_NOT ? fold(b, e) : simple_junction(b, e);
 }
 
+/* A condition that must be true for a row: a row for which ANY is false goes in any case. */
+static void drops_rows(expr *e)
+{
+    if (e->kind == E_ANY) e->op &= ~NEAR_OUTER_JOIN;
+    for (uint32_t i = 0; e->kind == E_AND && i < e->n; i++) drops_rows(e->arg[i]);
+}
+
 expr *bind_bool(binder *b, scope *s, const node *n, const char *what)
 {
     expr *e = bind_expr(b, s, n);
+    if (!strcmp(what, "WHERE")) drops_rows(e);
     if (e->t.id != T_BOOL && e->t.id != T_UNKNOWN)
         sql_raise(CTX(b), "42804", "argument of %s must be type boolean", what);
     return expr_coerce(b, e, type_plain(T_BOOL), CAST_IMPLICIT);
@@ -1254,7 +1343,12 @@ static expr *current_value(binder *b, const PgQuery__SQLValueFunction *f)
     case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_CURRENT_TIMESTAMP_N:
     case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_LOCALTIMESTAMP:
     case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_LOCALTIMESTAMP_N: t = T_STAMP; break;
-    default: sql_refuse(CTX(b), f->location, "the current time of day, user or schema");
+    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_CURRENT_TIME:
+    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_CURRENT_TIME_N:
+    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_LOCALTIME:
+    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_LOCALTIME_N:
+        sql_refuse(CTX(b), f->location, "the current time of day");
+    default: t = T_TEXT; /* who, and where: whatever the log shows */
     }
     return expr_new(b, E_OPEN, type_plain(t), f->location, 0);
 }
@@ -1294,10 +1388,13 @@ static expr *array_of(binder *b, scope *s, const PgQuery__AArrayExpr *a, type_id
 /* array[i], array[i:k] */
 static expr *part_of(binder *b, scope *s, const PgQuery__AIndirection *a)
 {
-    if (a->n_indirection != 1 || a->indirection[0]->node_case != PG_QUERY__NODE__NODE_A_INDICES)
-        sql_refuse(CTX(b), -1, "this part of a value");
+    for (size_t i = 0; i < a->n_indirection; i++)
+        if (a->indirection[i]->node_case != PG_QUERY__NODE__NODE_A_INDICES)
+            sql_refuse(CTX(b), -1, "this part of a value");
     const PgQuery__AIndices *at = a->indirection[0]->a_indices;
     expr *arg[3] = {bind_expr(b, s, a->arg)};
+    if (arg[0]->t.id == T_JSONB) return bind_json_part(b, s, arg[0], a);
+    if (a->n_indirection != 1) sql_refuse(CTX(b), arg[0]->position, "this part of a value");
     if (!type_is_array(arg[0]->t.id)) sql_refuse(CTX(b), arg[0]->position, "a part of this type");
     uint32_t n = 1;
     if (at->is_slice && (!at->lidx || !at->uidx))
@@ -1349,6 +1446,7 @@ static expr *bind_node(binder *b, scope *s, const node *n)
         e->op = (int)n->boolean_test->booltesttype;
         return fold(b, e);
     }
+    case PG_QUERY__NODE__NODE_GROUPING_FUNC: return bind_grouping_call(b, s, n->grouping_func);
     case PG_QUERY__NODE__NODE_SQLVALUE_FUNCTION: return current_value(b, n->sqlvalue_function);
     case PG_QUERY__NODE__NODE_A_ARRAY_EXPR: return array_of(b, s, n->a_array_expr, T_UNKNOWN);
     case PG_QUERY__NODE__NODE_A_INDIRECTION: return part_of(b, s, n->a_indirection);

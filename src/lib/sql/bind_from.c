@@ -93,7 +93,7 @@ static join *with_relation(binder *b, scope *s, const PgQuery__RangeVar *r, quer
 }
 
 /* The query of a view, read again. */
-static query *view_query(binder *b, const routine *r)
+query *bind_view_query(binder *b, const routine *r)
 {
     if (++b->x->views > 50) sql_refuse(CTX(b), -1, "views nested this deep");
     plan *p = bind_text(b->x, b->mem, NULL, r->view, strlen(r->view), NULL, 0);
@@ -104,6 +104,46 @@ static query *view_query(binder *b, const routine *r)
     query *q = p->q;
     for (uint32_t i = 0; i < r->n_names; i++) q->out[i].name = r->names[i];
     return q;
+}
+
+/* Has the view one table, and rows and columns of it alone? */
+static bool is_written(const query *q)
+{
+    bool plain = q->from && q->from->kind == J_REL && q->from->table && !q->grouped &&
+                 !q->distinct && !q->n_on && !q->n_windows && !q->limit && !q->offset &&
+                 !q->locking && !q->set && !q->n_rows;
+    for (uint32_t i = 0; plain && i < q->n_out; i++) {
+        const expr *e = q->out[i].e;
+        if (e->kind != E_COLUMN || e->up || e->slot) return false;
+        for (uint32_t k = 0; k < i; k++)
+            if (q->out[k].e->index == e->index) return false;
+    }
+    return plain;
+}
+
+join *bind_view_target(binder *b, scope *s, const PgQuery__RangeVar *r, expr **where)
+{
+    const routine *view = bind_view_named(b, r->relname);
+    const char *key = table_key(b, r->catalogname, r->schemaname, r->relname, r->location);
+    if (!view || strcmp(key, view->name) != 0 || vs_find(b->x->s, key, b->x->latest)) return NULL;
+    bool calls = b->calls;
+    query *q = bind_view_query(b, view);
+    if (!is_written(q) || b->calls != calls)
+        sql_refuse(CTX(b), r->location, "a view that is more than columns and rows of a table");
+    if (r->alias && r->alias->n_colnames) sql_refuse(CTX(b), r->location, "column aliases in FROM");
+    uint32_t *map = arena_array(b->mem, uint32_t, q->n_out + 1);
+    for (uint32_t i = 0; i < q->n_out; i++) map[i] = q->out[i].e->index;
+    join *j = join_new(b, J_REL);
+    j->table = q->from->table;
+    j->slot = s->q->slots++;
+    assert(!j->slot);
+    const char *name = r->alias ? r->alias->aliasname : r->relname;
+    add_relation(b, s,
+                 (relation){.name = name_keep(b, name), .sub = q, .slot = j->slot, .map = map},
+                 r->location);
+    *where = q->where;
+    b->p->reads = true;
+    return j;
 }
 
 /* A statement of WITH that writes: executed once, and what it returns is kept. */
@@ -240,6 +280,8 @@ static query *series_query(binder *b, scope *s, const PgQuery__FuncCall *f)
     if (f->n_args < 2 || f->n_args > 3) return NULL;
     for (size_t i = 0; i < f->n_args; i++) {
         q->series[i] = bind_expr(b, &in, f->args[i]);
+        if (i == 1 && q->series[0]->t.id == T_STAMP && q->series[1]->t.id == T_UNKNOWN)
+            q->series[1] = expr_coerce(b, q->series[1], type_plain(T_STAMP), CAST_IMPLICIT);
         if (i < 2 && q->series[i]->t.id == T_STAMP && f->n_args == 3) continue;
         if (i == 2 && q->series[0]->t.id == T_STAMP && q->series[1]->t.id == T_STAMP)
             return stamp_series(b, q, f->location);
@@ -257,7 +299,49 @@ static query *series_query(binder *b, scope *s, const PgQuery__FuncCall *f)
     return q;
 }
 
-/* Rows of one value, or of timestamps a step apart. */
+/* Functions of rows that are the items of what a function of values gives. */
+static const struct {
+    const char *name, *makes;
+} made_items[] = {{"regexp_split_to_table", "regexp_split_to_array"},
+                  {"string_to_table", "string_to_array"},
+                  {"jsonb_object_keys", "jsonb_object_keys to array"}};
+
+static query *made_items_query(binder *b, scope *s, const PgQuery__FuncCall *f, const char *name)
+{
+    size_t k = 0;
+    while (k < sizeof made_items / sizeof made_items[0] && strcmp(name, made_items[k].name)) k++;
+    if (k == sizeof made_items / sizeof made_items[0]) return NULL;
+    query *q = query_new(b);
+    scope in = {.up = s, .q = q};
+    expr **args = arena_array(b->mem, expr *, f->n_args + 1);
+    for (size_t i = 0; i < f->n_args; i++) args[i] = bind_expr(b, &in, f->args[i]);
+    q->series[0] = bind_builtin(b, made_items[k].makes, args, (uint32_t)f->n_args, f->location);
+    if (!q->series[0]) return NULL;
+    q->position = f->location;
+    q->n_out = 1;
+    q->out = arena_array(b->mem, out_column, 1);
+    q->out[0] = placeholder(b, name_keep(b, name), T_TEXT);
+    return q;
+}
+
+/* jsonb_each, jsonb_each_text: a row for each member of an object. */
+static query *members_query(binder *b, scope *s, const PgQuery__FuncCall *f, const char *name)
+{
+    bool text = !strcmp(name, "jsonb_each_text");
+    if ((!text && strcmp(name, "jsonb_each") != 0) || f->n_args != 1) return NULL;
+    query *q = query_new(b);
+    scope in = {.up = s, .q = q};
+    q->series[0] =
+        expr_coerce(b, bind_expr(b, &in, f->args[0]), type_plain(T_JSONB), CAST_IMPLICIT);
+    q->position = f->location;
+    q->n_out = 2;
+    q->out = arena_array(b->mem, out_column, 2);
+    q->out[0] = placeholder(b, "key", T_TEXT);
+    q->out[1] = placeholder(b, "value", text ? T_TEXT : T_JSONB);
+    return q;
+}
+
+/* Rows of one value. */
 static query *items_query(binder *b, scope *s, const PgQuery__FuncCall *f, const char *name)
 {
     bool unnest = !strcmp(name, "unnest"), text = !strcmp(name, "jsonb_array_elements_text");
@@ -279,24 +363,96 @@ static query *items_query(binder *b, scope *s, const PgQuery__FuncCall *f, const
     return q;
 }
 
-static query *function_query(binder *b, scope *s, const PgQuery__FuncCall *f, join *j)
+/* unnest(a, b, ...): a column for each array. */
+static query *side_query(binder *b, scope *s, const PgQuery__FuncCall *f, const char *name)
+{
+    if (strcmp(name, "unnest") != 0 || f->n_args < 2) return NULL;
+    query *q = query_new(b);
+    scope in = {.up = s, .q = q};
+    q->n_side = q->n_out = (uint32_t)f->n_args;
+    q->side = arena_array(b->mem, expr *, q->n_side + 1);
+    q->out = arena_array(b->mem, out_column, q->n_side + 1);
+    for (uint32_t i = 0; i < q->n_side; i++) {
+        q->side[i] = bind_expr(b, &in, f->args[i]);
+        if (!type_is_array(q->side[i]->t.id))
+            sql_refuse(CTX(b), f->location, "unnest of this type");
+        q->out[i] = placeholder(b, "unnest", type_element(q->side[i]->t.id));
+    }
+    q->series[0] = q->side[0];
+    q->position = f->location;
+    return q;
+}
+
+/* jsonb_to_record[set](...) AS r(a int, b text) */
+static query *record_query(binder *b, scope *s, const PgQuery__FuncCall *f, const char *name,
+                           const PgQuery__RangeFunction *r)
+{
+    bool many = !strcmp(name, "jsonb_to_recordset");
+    if ((!many && strcmp(name, "jsonb_to_record") != 0) || f->n_args != 1 || !r->n_coldeflist)
+        return NULL;
+    query *q = query_new(b);
+    scope in = {.up = s, .q = q};
+    q->records = many ? RECORD_MANY : RECORD_ONE;
+    q->series[0] =
+        expr_coerce(b, bind_expr(b, &in, f->args[0]), type_plain(T_JSONB), CAST_IMPLICIT);
+    q->position = f->location;
+    q->n_out = (uint32_t)r->n_coldeflist;
+    q->out = arena_array(b->mem, out_column, q->n_out + 1);
+    for (uint32_t i = 0; i < q->n_out; i++) {
+        const PgQuery__ColumnDef *d = r->coldeflist[i]->column_def;
+        type t = bind_type(b, d->type_name);
+        if (type_is_array(t.id) || t.id == T_JSON || t.id == T_JSONB)
+            sql_refuse(CTX(b), d->location, "a record with a column of this type");
+        q->out[i] = placeholder(b, name_keep(b, d->colname), t.id);
+        q->out[i].e->t = t;
+    }
+    return q;
+}
+
+/* WITH ORDINALITY: the number of the row, after the other columns. */
+static void number_rows(binder *b, query *q)
+{
+    out_column *out = arena_array(b->mem, out_column, q->n_out + 1);
+    memcpy(out, q->out, q->n_out * sizeof *out);
+    out[q->n_out++] = placeholder(b, "ordinality", T_INT8);
+    q->out = out;
+    q->numbered = true;
+}
+
+query *bind_series(binder *b, scope *s, const PgQuery__FuncCall *f, const char *name)
+{
+    query *q = NULL;
+    if (f->over || f->agg_distinct || f->agg_filter || f->func_variadic || f->agg_star) return NULL;
+    if (!strcmp(name, "generate_series")) return series_query(b, s, f);
+    q = items_query(b, s, f, name);
+    if (!q) q = side_query(b, s, f, name);
+    if (!q) q = made_items_query(b, s, f, name);
+    return q ? q : members_query(b, s, f, name);
+}
+
+static query *function_query(binder *b, scope *s, const PgQuery__FuncCall *f, join *j,
+                             const PgQuery__RangeFunction *r)
 {
     const char *name = f->funcname[f->n_funcname - 1]->string->sval;
-    query *series =
-        strcmp(name, "generate_series") ? items_query(b, s, f, name) : series_query(b, s, f);
+    query *series = record_query(b, s, f, name, r);
+    if (!series && r->n_coldeflist)
+        sql_refuse(CTX(b), f->location, "a list of columns after %s in FROM", name);
+    if (!series) series = bind_series(b, s, f, name);
+    if (!series && r->ordinality) sql_refuse(CTX(b), f->location, "WITH ORDINALITY of %s", name);
+    if (series && r->ordinality) number_rows(b, series);
     j->lateral = series != NULL;
     return series ? series : bind_function_rows(b, s, f);
 }
 
 static join *function_relation(binder *b, scope *s, const PgQuery__RangeFunction *r)
 {
-    if (r->ordinality || r->is_rowsfrom || r->n_functions != 1 || r->n_coldeflist ||
+    if (r->is_rowsfrom || r->n_functions != 1 ||
         r->functions[0]->node_case != PG_QUERY__NODE__NODE_LIST ||
         r->functions[0]->list->items[0]->node_case != PG_QUERY__NODE__NODE_FUNC_CALL)
         sql_refuse(CTX(b), -1, "this kind of function in FROM");
     const PgQuery__FuncCall *f = r->functions[0]->list->items[0]->func_call;
     join *j = join_new(b, J_REL);
-    j->sub = function_query(b, s, f, j);
+    j->sub = function_query(b, s, f, j, r);
     if (r->lateral && !j->lateral) sql_refuse(CTX(b), f->location, "LATERAL of this function");
     j->slot = s->q->slots++;
     const char *name = f->funcname[f->n_funcname - 1]->string->sval;
@@ -304,7 +460,8 @@ static join *function_relation(binder *b, scope *s, const PgQuery__RangeFunction
         if (r->alias->n_colnames > j->sub->n_out)
             sql_raise(CTX(b), "42P10", "more column aliases than columns");
         name = r->alias->aliasname;
-        if (j->sub->n_out == 1 && (!j->sub->call || !j->sub->call->routine->rows))
+        if (j->sub->n_out - j->sub->numbered == 1 && !j->sub->records &&
+            (!j->sub->call || !j->sub->call->routine->rows))
             j->sub->out[0].name = name_keep(b, name);
         for (size_t i = 0; i < r->alias->n_colnames; i++)
             j->sub->out[i].name = name_keep(b, string_of(b, r->alias->colnames[i], f->location));
@@ -455,6 +612,7 @@ static join *joined(binder *b, scope *s, const PgQuery__JoinExpr *e)
     if (kind == J_REL || e->alias || e->join_using_alias)
         sql_refuse(CTX(b), -1, "this kind of join, or an alias of one");
     join *j = join_new(b, kind);
+    b->outer_joins |= kind != J_INNER;
     size_t from = s->rels.n;
     uint32_t first = s->q->slots;
     j->left = from_item(b, s, e->larg);
@@ -487,7 +645,7 @@ join *from_item(binder *b, scope *s, const node *n)
         const char *key = table_key(b, n->range_var->catalogname, n->range_var->schemaname,
                                     n->range_var->relname, n->range_var->location);
         if (view && !strcmp(key, view->name) && !vs_find(b->x->s, key, b->x->latest))
-            return with_relation(b, s, n->range_var, view_query(b, view));
+            return with_relation(b, s, n->range_var, bind_view_query(b, view));
         return table_relation(b, s, n->range_var);
     }
     if (n && n->node_case == PG_QUERY__NODE__NODE_JOIN_EXPR) return joined(b, s, n->join_expr);

@@ -41,6 +41,15 @@ static expr *variable(binder *b, uint32_t var, const char *field, int position)
     sql_raise(CTX(b), "42703", "record \"%s\" has no field \"%s\"", v->name, field);
 }
 
+const pl_shape *bind_record(binder *b, const char *name)
+{
+    if (!b->code || !b->x->regs.pl) return NULL;
+    int v = pl_find(b->code->scope, NULL, name);
+    if (v < 0) return NULL;
+    pl_var_kind kind = b->x->regs.pl->body->vars.at[v].kind;
+    return kind == PL_RECORD || kind == PL_ROW ? b->x->regs.pl->recs[v].shape : NULL;
+}
+
 expr *bind_variable(binder *b, const char *const *names, size_t n, int position)
 {
     if (!b->code || !b->x->regs.pl) return NULL;
@@ -250,7 +259,10 @@ void bind_create_routine(binder *b, plan *p, const PgQuery__CreateFunctionStmt *
     r->sql = !strcmp(o.language, "sql");
     if (!r->sql && strcmp(o.language, "plpgsql") != 0)
         sql_refuse(CTX(b), -1, "LANGUAGE %s", o.language);
-    if (r->returns == RETURN_TRIGGER) return;
+    if (r->returns == RETURN_TRIGGER) { /* read when a trigger calls it */
+        r->source = arena_text(b->mem, o.text, strlen(o.text));
+        return;
+    }
     r->body = body_of(b, r, arena_text(b->mem, o.text, strlen(o.text)));
 }
 
@@ -296,6 +308,8 @@ void bind_drop_routine(binder *b, plan *p, const PgQuery__DropStmt *d)
         for (uint32_t k = 0; (r = vs_routine(b->x->s, name, b->x->latest, k)); k++) {
             if (r->view || (!o->args_unspecified && !same_types(b, r, o))) continue;
             if (found) sql_raise(CTX(b), "42725", "function name \"%s\" is not unique", name);
+            if (bind_is_trigger_function(b, name))
+                sql_refuse(CTX(b), -1, "DROP of a function that a trigger calls");
             found = r;
         }
         bool kind = !found || d->remove_type == PG_QUERY__OBJECT_TYPE__OBJECT_ROUTINE ||

@@ -3,6 +3,7 @@
  *
  * Descriptions live as long as the store.  What alters a table makes a new description of it.
  */
+#include <assert.h>
 #include <stdio.h>
 
 #include "sql/bind.h"
@@ -81,11 +82,49 @@ static refer_action action_of(binder *b, const PgQuery__Constraint *c, const cha
     }
 }
 
+static bool restricts(const char *action)
+{
+    return action && *action == 'r';
+}
+
+static void refuse_late_restrict(binder *b, const PgQuery__Constraint *c, const foreign_key *f)
+{
+    if (f->deferrable && f->restricts)
+        sql_refuse(CTX(b), c->location, "a deferrable foreign key with RESTRICT");
+}
+
+/* [NOT] DEFERRABLE, INITIALLY ... behind a constraint of a column. */
+static bool add_attribute(binder *b, making *m, const PgQuery__Constraint *c)
+{
+    switch (c->contype) {
+    case PG_QUERY__CONSTR_TYPE__CONSTR_ATTR_NOT_DEFERRABLE:
+    case PG_QUERY__CONSTR_TYPE__CONSTR_ATTR_IMMEDIATE: return true;
+    case PG_QUERY__CONSTR_TYPE__CONSTR_ATTR_DEFERRABLE:
+    case PG_QUERY__CONSTR_TYPE__CONSTR_ATTR_DEFERRED: break;
+    default: return false;
+    }
+    if (!m->behind_key)
+        sql_refuse(CTX(b), c->location, "a deferrable constraint that is no foreign key");
+    foreign_key *f = &m->foreign.at[m->foreign.n - 1];
+    assert(m->foreign.n);
+    f->deferrable = true;
+    refuse_late_restrict(b, c, f);
+    f->deferred |= c->contype == PG_QUERY__CONSTR_TYPE__CONSTR_ATTR_DEFERRED;
+    return true;
+}
+
+/* Keys of both types are kept, looked up and compared in the same way. */
+static bool compares_alike(type_id a, type_id b)
+{
+    bool texts = (a == T_TEXT || a == T_VARCHAR) && (b == T_TEXT || b == T_VARCHAR);
+    return a == b || texts || (type_is_int(a) && type_is_int(b));
+}
+
 static void add_foreign(binder *b, making *m, const PgQuery__Constraint *c, int column)
 {
     uint32_t n = column >= 0 ? 1 : (uint32_t)c->n_fk_attrs;
     foreign_key f = {.n = n, .cols = arena_array(b->mem, uint32_t, n + 1)};
-    if (c->deferrable || c->skip_validation || *c->fk_matchtype == 'f' || c->n_fk_del_set_cols)
+    if (c->skip_validation || *c->fk_matchtype == 'f' || c->n_fk_del_set_cols)
         sql_refuse(CTX(b), c->location, "this kind of foreign key");
     if (column >= 0)
         f.cols[0] = (uint32_t)column;
@@ -115,18 +154,25 @@ static void add_foreign(binder *b, making *m, const PgQuery__Constraint *c, int 
     }
     if (!found) sql_raise(CTX(b), "42830", "there is no unique constraint matching given keys");
     for (uint32_t i = 0; i < n; i++)
-        if (m->t->cols[f.cols[i]].t.id != t->cols[f.refs[i]].t.id)
+        if (!compares_alike(m->t->cols[f.cols[i]].t.id, t->cols[f.refs[i]].t.id))
             sql_refuse(CTX(b), c->location, "a foreign key of another type than what it refers to");
     if (m->t->temporary || t->temporary)
         sql_refuse(CTX(b), c->location, "a foreign key of a temporary table");
     f.name = *c->conname ? name_keep(b, c->conname) : default_name(b, m, f.cols, n, "fkey");
     f.on_delete = action_of(b, c, c->fk_del_action);
     f.on_update = action_of(b, c, c->fk_upd_action);
+    f.restricts = restricts(c->fk_del_action) || restricts(c->fk_upd_action);
+    f.deferrable = c->deferrable;
+    f.deferred = c->initdeferred;
+    assert(f.deferrable || !f.deferred);
+    refuse_late_restrict(b, c, &f);
     arena_push(b->mem, &m->foreign, f);
 }
 
 void add_constraint(binder *b, making *m, const PgQuery__Constraint *c, int column)
 {
+    if (add_attribute(b, m, c)) return;
+    m->behind_key = c->contype == PG_QUERY__CONSTR_TYPE__CONSTR_FOREIGN;
     switch (c->contype) {
     case PG_QUERY__CONSTR_TYPE__CONSTR_NULL:
     case PG_QUERY__CONSTR_TYPE__CONSTR_IDENTITY: break;
@@ -270,8 +316,23 @@ making making_of(binder *b, plan *p, table *now)
     return m;
 }
 
+/* Columns at the end that were dropped, or were keys of indexes that are gone, leave: rows would
+   grow with every change of the table. */
+static void drop_last_columns(making *m)
+{
+    table *t = m->t;
+    for (; t->n_cols && column_hidden(&t->cols[t->n_cols - 1]); t->n_cols--) {
+        bool used = false;
+        for (size_t i = 0; i < m->unique.n; i++)
+            for (uint32_t k = 0; k < m->unique.at[i].n; k++)
+                used |= m->unique.at[i].cols[k] == t->n_cols - 1;
+        if (used) break;
+    }
+}
+
 void making_done(making *m)
 {
+    drop_last_columns(m);
     m->t->n_unique = (uint32_t)m->unique.n;
     m->t->unique = m->unique.at;
     m->t->n_checks = (uint32_t)m->checks.n;
@@ -279,6 +340,25 @@ void making_done(making *m)
     m->t->check_names = m->check_names.at;
     m->t->n_foreign = (uint32_t)m->foreign.n;
     m->t->foreign = m->foreign.at;
+}
+
+/* CREATE OR REPLACE VIEW keeps the columns that there are, and may add others. */
+static void replace_view(binder *b, const PgQuery__ViewStmt *v, const query *q)
+{
+    const routine *old = vs_routine(b->x->s, v->view->relname, b->x->latest, 0);
+    if (!v->replace || !old || !old->view) return;
+    const query *was = bind_view_query(b, old);
+    for (uint32_t i = 0; i < was->n_out; i++) {
+        const char *name = i < v->n_aliases ? string_of(b, v->aliases[i], -1)
+                           : i < q->n_out   ? q->out[i].name
+                                            : "";
+        type_id t = i < q->n_out ? q->out[i].e->t.id : T_VOID;
+        if (t != was->out[i].e->t.id || strcmp(name, was->out[i].name) != 0)
+            sql_raise(CTX(b), "42P16", "cannot change column \"%s\" of view", was->out[i].name);
+        if (q->out[i].e->t.width != was->out[i].e->t.width ||
+            q->out[i].e->t.scale != was->out[i].e->t.scale || t == T_UNKNOWN)
+            sql_refuse(CTX(b), v->view->location, "CREATE OR REPLACE of a view of other widths");
+    }
 }
 
 void bind_view(binder *b, plan *p, const PgQuery__ViewStmt *v)
@@ -299,6 +379,7 @@ void bind_view(binder *b, plan *p, const PgQuery__ViewStmt *v)
     b->x->views++;
     const query *q = bind_query(b, v->query); /* what is wrong with it is told now */
     b->x->views--;
+    replace_view(b, v, q);
     if (v->n_aliases > q->n_out) sql_raise(CTX(b), "42601", "more columns than the query has");
     for (uint32_t i = 0; i < q->n_out; i++)
         for (uint32_t k = 0; k < i && !v->n_aliases; k++)

@@ -47,12 +47,14 @@ const char *node_title(binder *b, const node *n)
 
 /* ---- SET ------------------------------------------------------------------------------------- */
 
-/* Settings that change no answer but whether a statement is given up; a dash: all that begin so. */
+/* Settings that change no answer but whether a statement is given up, or which isolation later
+   transactions have, which a log says of each; a dash: all that begin so.  (autocommit: MySQL;
+   timezone: what depends on it is refused, wherever it is) */
 static const char *const harmless_settings[] = {
     "application_name",
     "auto_explain-",
+    "autocommit",
     "bgwriter_-",
-    "client_encoding",
     "client_min_messages",
     "commit_-",
     "constraint_exclusion",
@@ -61,6 +63,7 @@ static const char *const harmless_settings[] = {
     "deadlock_timeout",
     "debug_-",
     "default_statistics_target",
+    "default_transaction_-",
     "effective_-",
     "enable_-",
     "extra_float_digits",
@@ -82,7 +85,10 @@ static const char *const harmless_settings[] = {
     "synchronous_commit",
     "tcp_-",
     "temp_buffers",
+    "timezone",
     "track_-",
+    "transaction_isolation",
+    "transaction_read_only",
     "vacuum_-",
     "wal_-",
     "work_mem",
@@ -129,17 +135,40 @@ static bool keeps_meaning(const PgQuery__VariableSetStmt *s)
 {
     static const char *const path[] = {"public", "$user", "pg_catalog"};
     static const char *const style[] = {"iso", "iso, mdy", "iso, ymd", "mdy", "ymd"};
+    static const char *const encoding[] = {"utf8",    "utf-8",   "unicode",
+                                           "utf8mb4", "utf8mb3", "sql_ascii"};
     static const char *const role[] = {"none", "default"};
     static const char *const on[] = {"on", "true", "1", "yes"};
     if (is_harmless(s->name)) return true;
     if (s->kind != PG_QUERY__VARIABLE_SET_KIND__VAR_SET_VALUE) /* RESET, SET ... TO DEFAULT */
         return s->kind == PG_QUERY__VARIABLE_SET_KIND__VAR_RESET_ALL ||
-               !strcasecmp(s->name, "search_path") || !strcasecmp(s->name, "role");
+               !strcasecmp(s->name, "search_path") || !strcasecmp(s->name, "role") ||
+               !strcasecmp(s->name, "client_encoding");
+    if (!strcasecmp(s->name, "client_encoding")) return only_words(s, encoding, 6);
     if (!strcasecmp(s->name, "search_path")) return only_words(s, path, 3);
     if (!strcasecmp(s->name, "datestyle")) return only_words(s, style, 5);
     if (!strcasecmp(s->name, "role")) return only_words(s, role, 2);
     if (!strcasecmp(s->name, "standard_conforming_strings")) return only_words(s, on, 4);
     return false;
+}
+
+/* set_config(name, value, local) as far as both are plain words. */
+void bind_set_config(binder *b, const PgQuery__FuncCall *f)
+{
+    const char *word[2] = {NULL, NULL};
+    for (size_t i = 0; i < 2 && i < f->n_args; i++) {
+        const node *n = f->args[i];
+        if (n->node_case == PG_QUERY__NODE__NODE_A_CONST &&
+            n->a_const->val_case == PG_QUERY__A__CONST__VAL_SVAL)
+            word[i] = n->a_const->sval->sval;
+    }
+    /* an empty path, as pg_dump sets it: names without a schema find nothing but what is
+       PostgreSQL's own, so what still succeeds means the same */
+    bool path =
+        word[0] && !strcasecmp(word[0], "search_path") && word[1] &&
+        (!*word[1] || !strcasecmp(word[1], "public") || !strcmp(word[1], "\"$user\", public"));
+    if (!word[0] || (!is_harmless(word[0]) && !path))
+        sql_refuse(CTX(b), f->location, "set_config of this setting");
 }
 
 static void set_variable(binder *b, plan *p, const PgQuery__VariableSetStmt *s)
@@ -178,6 +207,35 @@ static void explain(binder *b, plan *p, const PgQuery__ExplainStmt *e)
     p->kind = S_UNSEEN;
 }
 
+static void set_constraints(binder *b, plan *p, const PgQuery__ConstraintsSetStmt *s)
+{
+    p->kind = S_CONSTRAINTS;
+    p->cascade = s->deferred;
+    p->n_names = (uint32_t)s->n_constraints;
+    p->names = arena_array(b->mem, const char *, s->n_constraints + 1);
+    p->names[0] = "";
+    for (size_t i = 0; i < s->n_constraints; i++) {
+        const PgQuery__RangeVar *r = s->constraints[i]->range_var;
+        if (*r->schemaname && strcmp(r->schemaname, "public") != 0)
+            sql_refuse(CTX(b), r->location, "SET CONSTRAINTS in another schema");
+        p->names[i] = name_keep(b, r->relname);
+    }
+}
+
+/* What poolers send between two users of a connection. */
+static void discard(binder *b, plan *p, const PgQuery__DiscardStmt *d)
+{
+    bool all = d->target == PG_QUERY__DISCARD_MODE__DISCARD_ALL;
+    if ((all || d->target == PG_QUERY__DISCARD_MODE__DISCARD_TEMP) && b->x->s->temporaries)
+        sql_refuse(CTX(b), -1, "DISCARD where there are temporary tables");
+    p->kind = S_NOTHING;
+    if (!all) return;
+    p->kind = S_DEALLOCATE; /* every prepared statement */
+    p->n_names = 1;
+    p->names = arena_array(b->mem, const char *, 1);
+    p->names[0] = "";
+}
+
 /* ---- the rest -------------------------------------------------------------------------------- */
 
 bool bind_utility(binder *b, plan *p, const node *n)
@@ -193,6 +251,10 @@ bool bind_utility(binder *b, plan *p, const node *n)
             bind_table(b, n->lock_stmt->relations[i]->range_var);
         p->kind = S_NOTHING;
         return true;
+    case PG_QUERY__NODE__NODE_CONSTRAINTS_SET_STMT:
+        set_constraints(b, p, n->constraints_set_stmt);
+        return true;
+    case PG_QUERY__NODE__NODE_DISCARD_STMT: discard(b, p, n->discard_stmt); return true;
     case PG_QUERY__NODE__NODE_VACUUM_STMT:
     case PG_QUERY__NODE__NODE_REINDEX_STMT:
     case PG_QUERY__NODE__NODE_CLUSTER_STMT:
@@ -210,7 +272,7 @@ bool bind_utility(binder *b, plan *p, const node *n)
     case PG_QUERY__NODE__NODE_CREATE_STATS_STMT:
     case PG_QUERY__NODE__NODE_CREATE_EXTENSION_STMT: /* its functions are not known */
     case PG_QUERY__NODE__NODE_CREATE_SEQ_STMT:
-    case PG_QUERY__NODE__NODE_CONSTRAINTS_SET_STMT: /* no deferrable constraint is known */
+    case PG_QUERY__NODE__NODE_ALTER_SEQ_STMT: /* what it gives is observed */
         p->kind = S_NOTHING;
         return true;
     default: return false;

@@ -26,12 +26,24 @@ typedef struct builtin {
 } builtin;
 
 extern const builtin moment_builtins[], json_builtins[], array_builtins[], text_builtins[],
-    float_builtins[];
+    float_builtins[], format_builtins[], number_builtins[], digest_builtins[], byte_builtins[];
+/* A row as an object: names and values in turn. */
+extern const builtin row_object;
 
 /* ARRAY[...] */
 extern const builtin array_constructor;
 /* json_agg, jsonb_agg */
-value json_of_items(sql_exec *x, type_id result, type_id t, const value *v, size_t n);
+/* `lines`: of arrays and rows json_agg begins a new line */
+value json_of_items(sql_exec *x, type_id result, type_id t, const value *v, size_t n, bool lines);
+
+/* json_object_agg, jsonb_object_agg; `ordered`: the members are in an order that is known */
+value json_of_members(sql_exec *x, type_id result, type_id kt, const value *keys, type_id vt,
+                      const value *v, size_t n, bool ordered);
+/* spread_calls.c: variance, or the standard deviation, of n numbers, of a sample or of the whole */
+value num_spread(sql_exec *x, int64_t n, const num *sum, const num *squares, bool whole, bool root);
+
+/* spread_calls.c: sqrt of a numeric */
+builtin_run num_sqrt;
 
 /* to_char.c */
 value moment_to_char(sql_exec *x, const expr *e, const value *v);

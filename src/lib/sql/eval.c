@@ -279,11 +279,26 @@ static value in_query(sql_exec *x, const expr *e, frame *f)
     return unknown ? value_null() : value_bool(all);
 }
 
+/* ARRAY(SELECT ...), where the order of the rows is known or does not matter. */
+static value all_rows(sql_exec *x, const expr *e, const sql_result *r)
+{
+    assert(r->n_cols == 1 && type_is_array(e->t.id));
+    value *items = arena_array(&x->work, value, r->n + 1u);
+    for (uint32_t i = 0; i < r->n; i++) {
+        items[i] = r->rows[i][0];
+        bool tied = i && (!r->tie || r->tie[i] == r->tie[i - 1]);
+        if (items[i].open || (tied && !value_identical(r->types[0], items[i - 1], items[i])))
+            sql_refuse(&x->c, e->position, "an array of rows that may come in any order");
+    }
+    return array_make(&x->work, type_element(e->t.id), items, r->n);
+}
+
 static value scalar(sql_exec *x, const expr *e, frame *f)
 {
     sql_result r;
     exec_query(x, e->q, f, &r);
     exec_cut(x, e->q, &r);
+    if (e->op) return all_rows(x, e, &r);
     if (r.n > 1) sql_raise(&x->c, "21000", "more than one row returned by a subquery");
     return r.n ? r.rows[0][e->index] : value_null();
 }
@@ -376,23 +391,39 @@ static bool fits_pattern(sql_exec *x, const expr *e, value text, value pattern)
     return like(x, text.s, text.s + text.n, pattern.s, pattern.s + pattern.n);
 }
 
+static int any_compares(const expr *e)
+{
+    return e->op & ~(ALL_OF | NEAR_OUTER_JOIN);
+}
+
 /* ANY: true if one element compares so; ALL: if every one does.  With no element it does not matter
    that the left side is null. */
+static value any_of_none(sql_exec *x, const expr *e, value v)
+{
+    /* PostgreSQL's planner takes ANY for strict, and may drop the rows of an outer join for which
+       it is not: `(b.y = ANY ('{}')) IS FALSE`. */
+    if (v.null && e->op & NEAR_OUTER_JOIN)
+        sql_refuse(&x->c, e->position, "ANY of no element near an outer join");
+    return value_bool((e->op & ALL_OF) != 0);
+}
+
 static value any_of_text(sql_exec *x, const expr *e, value v, value array)
 {
     const char *at = array.s, *end = array.s + array.n;
     bool all = (e->op & ALL_OF) != 0, unknown = false;
     value item;
+    uint32_t n = 0;
     array_begin(x, e->position, &at, end);
-    while (array_item(x, e->position, &at, end, &item)) {
+    for (; array_item(x, e->position, &at, end, &item); n++) {
         guard_tick(x->c.guard);
         if (item.null || v.null) {
             unknown = true;
             continue;
         }
         item = value_parse(&x->c, type_plain(e->sub), item.s, item.n);
-        if (compared(e->op & ~ALL_OF, value_cmp(e->sub, v, item)) != all) return value_bool(!all);
+        if (compared(any_compares(e), value_cmp(e->sub, v, item)) != all) return value_bool(!all);
     }
+    if (!n) return any_of_none(x, e, v);
     return unknown ? value_null() : value_bool(all);
 }
 
@@ -401,13 +432,15 @@ static value any_of_array(sql_exec *x, const expr *e, value v, value array)
     array_walk w = array_begin_walk(e->sub, array);
     bool all = (e->op & ALL_OF) != 0, unknown = false;
     value item;
-    while (array_next(&w, &item)) {
+    uint32_t n = 0;
+    for (; array_next(&w, &item); n++) {
         guard_tick(x->c.guard);
         if (item.null || v.null)
             unknown = true;
-        else if (compared(e->op & ~ALL_OF, value_cmp(e->sub, v, item)) != all)
+        else if (compared(any_compares(e), value_cmp(e->sub, v, item)) != all)
             return value_bool(!all);
     }
+    if (!n) return any_of_none(x, e, v);
     return unknown ? value_null() : value_bool(all);
 }
 
@@ -477,11 +510,33 @@ static bool of_clock(sql_exec *x, const expr *e, frame *f)
     return open && !(e->builtin->flags & (BUILTIN_NULLS | BUILTIN_STABLE));
 }
 
+/* CASE and COALESCE pass one of their arguments on. */
+static value passed_on(sql_exec *x, const expr *e, frame *f)
+{
+    uint32_t i = 0;
+    if (e->kind == E_CASE) {
+        while (i + 1 < e->n && !eval_true(x, e->arg[i], f)) i += 2;
+        if (i < e->n) i += i + 1 < e->n;
+        return i < e->n ? eval_open(x, e->arg[i], f) : value_null();
+    }
+    for (; i < e->n; i++) {
+        value v = eval_open(x, e->arg[i], f);
+        if (x->s->null_settings) v = known(x, e->arg[i], v);
+        if (v.open || !v.null) return v;
+    }
+    return value_null();
+}
+
 value eval_open(sql_exec *x, const expr *e, frame *f)
 {
     const expr *in = e;
     while (in->kind == E_CAST) in = in->arg[0];
     if (in->kind == E_OPEN) return drawn(in);
+    if (e->kind == E_CASE || e->kind == E_COALESCE) return passed_on(x, e, f);
+    if (in->kind == E_CASE || in->kind == E_COALESCE) {
+        value v = eval_open(x, e->arg[0], f);
+        return v.open ? v : value_cast(&x->c, v, e->arg[0]->t, e->t, e->cast);
+    }
     if (in->kind == E_BUILTIN && of_clock(x, in, f)) return value_open();
     value v = value_null();
     if (in->kind == E_VAR) v = pl_value(x, in);
@@ -503,6 +558,8 @@ value *eval_args(sql_exec *x, const expr *e, frame *f)
 
 static value call_builtin(sql_exec *x, const expr *e, frame *f)
 {
+    /* the subscripts of a null container are not evaluated (ExecInitSubscriptingRef) */
+    if (*e->builtin->name == '[' && eval(x, e->arg[0], f).null) return value_null();
     value *v = eval_args(x, e, f);
     for (uint32_t i = 0; i < e->n && !(e->builtin->flags & BUILTIN_NULLS); i++)
         if (v[i].null) return value_null();
@@ -513,7 +570,11 @@ static value call_builtin(sql_exec *x, const expr *e, frame *f)
 static value eval_seldom(sql_exec *x, const expr *e, frame *f)
 {
     switch (e->kind) {
-    case E_IS_NULL: return value_bool(eval(x, e->arg[0], f).null == !e->op);
+    case E_IS_NULL: { /* what a clock or sequence gave is not null, whatever it is */
+        value v = eval_open(x, e->arg[0], f);
+        if (x->s->null_settings) v = known(x, e->arg[0], v);
+        return value_bool((!v.open && v.null) == !e->op);
+    }
     case E_IS_BOOL: return is_bool(e->op, eval(x, e->arg[0], f));
     case E_DISTINCT: {
         value a = eval(x, e->arg[0], f);

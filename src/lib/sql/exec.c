@@ -11,6 +11,7 @@
 #include <assert.h>
 
 #include "sql/pl.h"
+#include "sql/row_triggers.h"
 #include "sql/sql.h"
 
 /* A plan made for these values fails when it is made, another one when a row is met. */
@@ -47,7 +48,8 @@ static void exec_writes(sql_exec *x, const plan *p)
 
 void exec_inner(sql_exec *x, const plan *p, sql_result *out)
 {
-    size_t kept_from = x->regs.kept_from, refers = x->refers.n, refers_from = x->regs.refers_from;
+    size_t kept_from = x->regs.kept_from, after = x->after.n, refers = x->refers.n,
+           refers_from = x->regs.refers_from;
     assert(kept_from <= x->kept.n && refers_from <= refers);
     assert(p->n_params <= x->regs.n_params || x->regs.pl || !p->n_params);
     assert(p->catalog == x->s->catalog && "bound to the catalog that is there");
@@ -63,7 +65,9 @@ void exec_inner(sql_exec *x, const plan *p, sql_result *out)
         exec_query(x, p->q, NULL, out);
     else
         exec_modify(x, p, out);
+    x->validating = p->kind == S_ALTER;
     if (x->refers.n > refers) refer_check(x);
+    if (x->after.n > after) triggers_after(x, after, p->kind == S_INSERT && !p->q && !p->n_writes);
     x->regs.refers_from = refers_from;
     assert(x->refers.n == refers && "every foreign key was tested");
     assert(x->regs.kept_from <= x->kept.n);
@@ -81,7 +85,11 @@ void exec_plan(sql_exec *x, const plan *p, sql_result *out)
     x->regs.many = x->regs.calls = x->regs.caught = x->regs.moments = 0;
     x->moment_caught = false;
     memset(&x->kept, 0, sizeof x->kept); /* lost with the arena */
+    x->pairs.n = 0;
+    x->sole_target = false;
     memset(&x->refers, 0, sizeof x->refers);
+    memset(&x->after, 0, sizeof x->after);
+    x->regs.several_rows = false;
     x->regs.refers_from = 0;
     x->regs.kept_from = 0;
     x->steps = 0;

@@ -56,22 +56,29 @@ typedef struct exec_regs {
     pl_frame *pl;        /* the body that is running */
     size_t kept_from;    /* results of WITH from here on belong to the running statement */
     size_t refers_from;  /* foreign keys to be tested from here on belong to it */
+    bool several_rows;   /* a trigger runs for one of several rows, in no order */
 } exec_regs;
 
 /* What is put aside while a statement inside of a body runs. */
 typedef struct exec_view {
     exec_regs regs;
     sql_place place;                /* sql_context.place */
-    size_t kept, refers;            /* lengths of sql_exec.kept and sql_exec.refers */
+    size_t kept, refers, after;     /* lengths of sql_exec.kept, .refers and .after */
     uint32_t state, valid_from;     /* given back by sql_exec.view, at levels that change them */
     size_t choice, seen, seen_from; /* owned by the function that chooses states */
 } exec_view;
 
 typedef enum view_move { VIEW_SAVE, VIEW_FRESH, VIEW_BACK } view_move;
 
+/* SET CONSTRAINTS: for the rest of the transaction; without a name, of all. */
+typedef struct constraint_mode {
+    const char *name;
+    bool deferred;
+} constraint_mode;
+
 typedef struct savepoint {
     const char *name; /* of the plan that set it */
-    size_t mark, portals;
+    size_t mark, portals, modes;
 } savepoint;
 
 typedef struct sql_portal { /* an open cursor: its rows were made when it was opened */
@@ -85,6 +92,37 @@ typedef struct refer_event {
     table *t;
     const value *before, *after; /* NULL: it was not, or is no more */
 } refer_event;
+
+/* A foreign key to be tested when the transaction commits: of a row of the child that has been
+   written, or (`gone`) of a row of the parent that is no more.  The row has its key alone, in the
+   memory of the transaction. */
+typedef struct late_key {
+    table *child, *parent;
+    const foreign_key *f;
+    const value *key;
+    bool gone;
+} late_key;
+
+/* A row whose AFTER triggers run when the statement ends. */
+typedef struct after_event {
+    const plan *p;
+    int event;
+    const value *before, *after;
+} after_event;
+
+/* A value of the row that is being written which the database chose, taken from the answer. */
+typedef struct made_value {
+    uint32_t column;
+    bool draws; /* a sequence gave it */
+    value was;  /* before it was known */
+    int64_t seen;
+} made_value;
+
+/* MERGE: a row of the source with a row of the target as it was seen, or NULL: with none. */
+typedef struct merge_pair {
+    uint32_t source, row;
+    const value *target;
+} merge_pair;
 
 typedef struct member_table member_table;
 
@@ -107,6 +145,7 @@ typedef struct sql_exec {
     uint32_t last_cid;    /* statements of bodies count on from here */
     exec_regs regs;       /* what a statement inside of a body changes and gives back */
     write_rule rule;
+    bool leaves_catalogs; /* queries of system catalogs alone have rows that are not compared */
     bool any_key;      /* do not ask whether a key is taken: later states are in the store, too */
     bool no_index;     /* scan where an index would do */
     bool nothing_free; /* ON CONFLICT DO NOTHING may leave out a row whose key is free */
@@ -137,7 +176,9 @@ typedef struct sql_exec {
     bool bound;          /* a value that the database chose was observed for the first time */
     bool any_version;    /* which version of a row is seen does not matter, if one is */
     uint32_t write_born; /* the newest state that made a row which an UPDATE or DELETE found */
+    bool sole_target;    /* looking at the only row that an UPDATE or DELETE found */
     bool key_shared;     /* FOR KEY SHARE read a version that is not the newest */
+    bool key_changed;    /* FOR KEY SHARE met a row whose key others changed */
     bool twins;          /* the snapshot shows two rows of one key */
     uint32_t session;
     bool lost_prepares; /* a transaction that is not run prepared or deallocated something */
@@ -146,7 +187,13 @@ typedef struct sql_exec {
     VEC(sql_portal) portals;
     arena held; /* their rows: up to the end of the transaction */
     uint32_t unnamed;
-    uint32_t views;          /* being bound */
+    uint32_t views;        /* being bound */
+    VEC(merge_pair) pairs; /* of the MERGE that is running; not in the arena, which is cut back */
+    VEC(made_value) made;  /* of the row that is being written; the same */
+    VEC(after_event) after;
+    bool validating; /* ADD FOREIGN KEY tests the rows at once, whatever is deferred */
+    VEC(constraint_mode) modes;
+    VEC(late_key) late;
     VEC(refer_event) refers; /* rows whose foreign keys are tested when the statement ends */
 } sql_exec;
 
@@ -155,6 +202,10 @@ typedef struct frame {
     struct frame *up;
     const value *aggs;
 } frame;
+
+/* function_rows.c: the rows of a function in FROM. */
+typedef VEC(value *) made_rows;
+void series_rows(sql_exec *x, const query *q, frame *up, made_rows *out);
 
 void exec_init(sql_exec *x, store *s, mem *m);
 
@@ -174,6 +225,10 @@ void exec_planned(sql_exec *x, const plan *p);
 /* foreign_keys.c: a row was written; at the end of the statement. */
 void refer_note(sql_exec *x, table *t, const value *before, const value *after);
 void refer_check(sql_exec *x);
+/* What was put off until now, by constraints that are DEFERRABLE. */
+void refer_late(sql_exec *x);
+/* SET CONSTRAINTS */
+void refer_modes(sql_exec *x, const plan *p);
 /* A table outside `leaving` that has a foreign key to t, or NULL. */
 const char *refer_child(const sql_exec *x, const table *t, const char *const *leaving, uint32_t n);
 /* modify.c: hidden columns of a row that is to be written */
@@ -244,5 +299,7 @@ bool exec_lock_tuple(sql_exec *x, const query *q, frame *up, const value ***tupl
 /* Which of the rows that SKIP LOCKED may have left out are there: a choice. */
 void exec_skip(sql_exec *x, const query *q, sql_result *r);
 void exec_join(sql_exec *x, const join *j, uint32_t slots, frame *up, tuples *out);
+/* The rows of the right side, a table, that join with one tuple of the left; with row numbers. */
+void exec_matches(sql_exec *x, const join *j, uint32_t slots, const value **left, tuples *out);
 
 #endif

@@ -43,6 +43,7 @@ bool sql_writes_newest(const plan *p)
     if (p->nested || p->n_writes) return false;
     switch (p->kind) {
     case S_SELECT:
+    case S_CONSTRAINTS:
     case S_UNSEEN:
     case S_NOTHING: return true;
     case S_INSERT: /* of several rows, DO NOTHING does not tell which ones it left out */
@@ -76,7 +77,8 @@ static bool looks_elsewhere(const expr *e)
 bool sql_finds_newest(const plan *p)
 {
     bool changes = (p->kind == S_UPDATE || p->kind == S_DELETE) && !p->n_writes;
-    return changes && p->scan->kind == J_REL && !looks_elsewhere(p->where);
+    return changes && p->scan->kind == J_REL && !p->target->n_triggers &&
+           !looks_elsewhere(p->where);
 }
 
 bool sql_writes_blindly(const plan *p)

@@ -68,6 +68,13 @@ static value float_power(sql_exec *x, const expr *e, const value *v)
     return value_float(r);
 }
 
+static value int_power(sql_exec *x, const expr *e, const value *v)
+{
+    assert(e->n == 2 && !v[0].null && !v[1].null);
+    value as[2] = {value_float((double)v[0].i), value_float((double)v[1].i)};
+    return float_power(x, e, as);
+}
+
 static value numeric_refused(sql_exec *x, const expr *e, const value *v)
 {
     assert(e->n >= 1 && e->n <= 2 && !v[0].null);
@@ -82,6 +89,17 @@ static value numeric_refused(sql_exec *x, const expr *e, const value *v)
         name, "8>F", run, BUILTIN_EXACT                                                            \
     }
 
+/* Integers mean double precision; beside a numeric they mean a numeric. */
+#define OF_PAIRS(name)                                                                             \
+    {name, "FF>F", float_power, 0}, {name, "nn>n", numeric_refused, 0},                            \
+        {name, "44>F", int_power, BUILTIN_EXACT}, {name, "48>F", int_power, BUILTIN_EXACT},        \
+        {name, "84>F", int_power, BUILTIN_EXACT}, {name, "88>F", int_power, BUILTIN_EXACT},        \
+        {name, "22>F", int_power, BUILTIN_EXACT}, {name, "24>F", int_power, BUILTIN_EXACT},        \
+        {name, "42>F", int_power, BUILTIN_EXACT},                                                  \
+    {                                                                                              \
+        name, "nF>F", numeric_refused, BUILTIN_EXACT                                               \
+    }
+
 const builtin float_builtins[] = {
     {"abs", "F>F", float_abs, BUILTIN_EXACT},
     {"abs", "f>f", float_abs, BUILTIN_EXACT},
@@ -92,9 +110,8 @@ const builtin float_builtins[] = {
     OF_FLOATS("trunc", float_trunc),
     OF_FLOATS("sign", float_sign),
     {"sqrt", "F>F", float_sqrt, 0},
-    {"sqrt", "n>n", numeric_refused, BUILTIN_EXACT},
-    {"power", "FF>F", float_power, 0},
-    {"power", "nn>n", numeric_refused, BUILTIN_EXACT},
-    {"power", "nF>F", numeric_refused, BUILTIN_EXACT},
+    {"sqrt", "n>n", num_sqrt, BUILTIN_EXACT},
+    OF_PAIRS("power"),
+    OF_PAIRS("^"),
     {NULL, NULL, NULL, 0},
 };

@@ -4,6 +4,9 @@
  * A new reference must find its parent: with the transaction's snapshot where there is one a
  * transaction, else now; and the parent is locked, so that one deleted meanwhile is a conflict.  A
  * parent that goes, or whose key changes, is looked for in the newest rows of its children.
+ *
+ * What is deferred to the commit is kept as keys, not as rows: a row that was written again, or
+ * taken back by a ROLLBACK TO, is not there any more, as PostgreSQL finds, too.
  */
 #include "sql/exec.h"
 
@@ -132,6 +135,8 @@ static void follow(sql_exec *x, table *child, const foreign_key *f, uint32_t r, 
                    bool open)
 {
     const row_version *v = exec_now(x, child, r);
+    if (child->n_triggers && (after ? f->on_update : f->on_delete) != REFER_CHECK)
+        sql_refuse(&x->c, -1, "ON DELETE or ON UPDATE in a table with triggers");
     refer_action action = after ? f->on_update : f->on_delete;
     if (open) sql_refuse(&x->c, -1, "foreign keys whose answer depends on the order of rows");
     if (action == REFER_CHECK)
@@ -168,6 +173,102 @@ static void follow(sql_exec *x, table *child, const foreign_key *f, uint32_t r, 
 
 static void check_from(sql_exec *x, size_t from);
 
+/* ---- tested at the commit -------------------------------------------------------------------- */
+
+static bool is_late(const sql_exec *x, const foreign_key *f)
+{
+    bool late = f->deferred;
+    for (size_t i = 0; f->deferrable && i < x->modes.n; i++) {
+        const char *name = x->modes.at[i].name;
+        if (!name || (f->name && !strcmp(name, f->name))) late = x->modes.at[i].deferred;
+    }
+    return f->deferrable && late && !x->validating;
+}
+
+/* The columns `of` of the row hold the key, or held it. */
+static void put_off(sql_exec *x, table *child, table *parent, const foreign_key *f,
+                    const value *row, const uint32_t *of, bool gone)
+{
+    assert(f->n && child);
+    value *key = arena_array(&x->held, value, f->n + 1);
+    if (any_null(row, of, f->n)) return;
+    for (uint32_t i = 0; i < f->n; i++) {
+        type_id t = child->cols[f->cols[i]].t.id;
+        key[i] = row[of[i]];
+        if (key[i].open) sql_refuse(&x->c, -1, "a foreign key that was not observed");
+        if (t == T_NUMERIC) sql_refuse(&x->c, -1, "a deferred foreign key of numerics");
+        if (type_is_bytes(t)) key[i].s = arena_text(&x->held, key[i].s, key[i].n);
+    }
+    vec_push(x->s->mem, &x->late, ((late_key){child, parent, f, key, gone}));
+}
+
+static void test_late(sql_exec *x, const late_key *k)
+{
+    uint32_t columns = k->child->n_cols;
+    const foreign_key *f = k->f;
+    assert(f->deferrable && f->n && (k->parent != NULL) == k->gone);
+    value *row = arena_array(&x->work, value, columns + 1);
+    for (uint32_t i = 0; i < columns; i++) row[i] = value_null();
+    for (uint32_t i = 0; i < f->n; i++) row[f->cols[i]] = k->key[i];
+    row_list rows = rows_with(x, k->child, f->cols, row, f->cols, f->n);
+    bool any = false;
+    for (size_t i = 0; i < rows.n && !any; i++) {
+        const row_version *v = exec_now(x, k->child, rows.at[i]);
+        any = v && !v->dead && (k->gone || v->commit == PENDING) &&
+              same_key(k->child, v->cols, f->cols, row, f->cols, f->n);
+    }
+    if (!any) return;
+    if (!k->gone) {
+        check_parent(x, k->child, f, row);
+        return;
+    }
+    value *old = arena_array(&x->work, value, k->parent->n_cols + 1);
+    for (uint32_t i = 0; i < k->parent->n_cols; i++) old[i] = value_null();
+    for (uint32_t i = 0; i < f->n; i++) old[f->refs[i]] = k->key[i];
+    if (!key_stays(x, k->parent, f, old))
+        sql_raise(&x->c, "23503", "row is still referenced from table \"%s\"", k->child->name);
+}
+
+void refer_late(sql_exec *x)
+{
+    for (size_t i = 0; i < x->late.n; i++) {
+        guard_tick(x->c.guard);
+        test_late(x, &x->late.at[i]);
+    }
+    x->late.n = 0;
+}
+
+void refer_modes(sql_exec *x, const plan *p)
+{
+    for (uint32_t i = 0; i < p->n_names; i++) {
+        bool known = false;
+        for (size_t t = 0; t < x->s->tables.n; t++)
+            for (uint32_t k = 0; k < x->s->tables.at[t]->n_foreign; k++) {
+                const foreign_key *f = &x->s->tables.at[t]->foreign[k];
+                known |= f->deferrable && f->name && !strcmp(f->name, p->names[i]);
+            }
+        if (!known)
+            sql_refuse(&x->c, -1, "SET CONSTRAINTS of what is no deferrable foreign key, \"%s\"",
+                       p->names[i]);
+        vec_push(x->s->mem, &x->modes, ((constraint_mode){p->names[i], p->cascade}));
+    }
+    if (!p->n_names) vec_push(x->s->mem, &x->modes, ((constraint_mode){NULL, p->cascade}));
+    size_t all = x->late.n, kept = 0; /* those that are not deferred any more are tested now */
+    x->late.n = 0;
+    for (size_t i = 0; i < all; i++) {
+        late_key k = x->late.at[i];
+        assert(k.child && k.key);
+        if (is_late(x, k.f))
+            x->late.at[kept++] = k;
+        else
+            test_late(x, &k);
+    }
+    assert(kept <= all && !x->late.n);
+    x->late.n = kept;
+}
+
+/* ---- tested at the end of the statement ------------------------------------------------------ */
+
 static void check_children(sql_exec *x, const refer_event *e, bool open)
 {
     table *t = e->t;
@@ -180,6 +281,10 @@ static void check_children(sql_exec *x, const refer_event *e, bool open)
             if (any_null(e->before, f->refs, f->n)) continue;
             if (e->after && same_key(t, e->before, f->refs, e->after, f->refs, f->n)) continue;
             refer_action action = e->after ? f->on_update : f->on_delete;
+            if (action == REFER_CHECK && is_late(x, f)) {
+                put_off(x, child, t, f, e->before, f->refs, true);
+                continue;
+            }
             if (action == REFER_CHECK && key_stays(x, t, f, e->before)) continue;
             size_t before = x->refers.n;
             row_list rows = rows_with(x, child, f->cols, e->before, f->refs, f->n);
@@ -209,7 +314,10 @@ static void check_from(sql_exec *x, size_t from)
         for (uint32_t k = 0; e.after && k < e.t->n_foreign; k++) {
             const foreign_key *f = &e.t->foreign[k];
             if (e.before && same_key(e.t, e.before, f->cols, e.after, f->cols, f->n)) continue;
-            check_parent(x, e.t, f, e.after);
+            if (is_late(x, f))
+                put_off(x, e.t, NULL, f, e.after, f->cols, false);
+            else
+                check_parent(x, e.t, f, e.after);
         }
         if (e.before) check_children(x, &e, check && follows);
     }

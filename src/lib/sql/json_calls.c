@@ -75,14 +75,17 @@ static value index_text(sql_exec *x, const expr *e, const value *v)
 static bool path_index(value step, int64_t *i)
 {
     int64_t r = 0;
-    size_t at = step.n && (step.s[0] == '-' || step.s[0] == '+');
-    if (at == step.n || step.n > 9) return false;
+    size_t at = 0;
+    while (at < step.n && (step.s[at] == ' ' || (step.s[at] >= '\t' && step.s[at] <= '\r'))) at++;
+    bool minus = at < step.n && step.s[at] == '-';
+    at += at < step.n && (step.s[at] == '-' || step.s[at] == '+');
+    if (at == step.n) return false;
     for (; at < step.n; at++) {
-        if (step.s[at] < '0' || step.s[at] > '9') return false;
+        if (step.s[at] < '0' || step.s[at] > '9' || r > INT32_MAX) return false;
         r = r * 10 + (step.s[at] - '0');
     }
-    *i = step.s[0] == '-' ? -r : r;
-    return true;
+    *i = minus ? -r : r;
+    return *i >= INT32_MIN && *i <= INT32_MAX;
 }
 
 static const jsonb_node *at_path(sql_exec *x, value json, value path)
@@ -331,6 +334,84 @@ static value set_json(sql_exec *x, const expr *e, const value *v)
     return jsonb_write(&x->c, top);
 }
 
+/* jsonb_insert: beside an item of an array, or as a new key. */
+static value insert_json(sql_exec *x, const expr *e, const value *v)
+{
+    assert(e->n >= 3 && e->n <= 4 && !v[0].null && !v[1].null);
+    jsonb_node *top = tree_of(x, v[0]), *j = top, *to = tree_of(x, v[2]);
+    uint32_t n;
+    value *path = array_items(&x->work, T_TEXT, v[1], &n);
+    bool after = e->n > 3 && v[3].i;
+    if (is_scalar(top)) sql_raise(&x->c, "22023", "cannot set path in scalar");
+    for (uint32_t i = 0; i < n; i++) {
+        bool last = i + 1 == n;
+        int64_t at = -1;
+        if (path[i].null) sql_raise(&x->c, "22004", "path element is null");
+        if (j->kind == JSON_OBJECT) {
+            at = jsonb_key_at(j, path[i]);
+            if (at >= 0 && last) sql_raise(&x->c, "22023", "cannot replace existing key");
+            if (last) append(x, j, path[i], to, false);
+        } else if (j->kind == JSON_ARRAY) {
+            if (!path_index(path[i], &at))
+                sql_raise(&x->c, "22P02", "path element is not an integer");
+            bool before_all = at < 0 && at + j->n < 0;
+            if (at < 0 && !before_all) at += j->n;
+            if (last) {
+                uint32_t place = before_all ? 0 : at >= j->n ? j->n : (uint32_t)at + after;
+                append(x, j, value_null(), to, false);
+                memmove(j->items + place + 1, j->items + place,
+                        (j->n - 1 - place) * sizeof *j->items);
+                j->items[place] = to;
+            }
+            if (at >= j->n) at = -1;
+        }
+        if (at < 0 || last) break;
+        j = j->items[at];
+    }
+    return jsonb_write(&x->c, top);
+}
+
+static void indent(strbuf *b, uint32_t depth)
+{
+    strbuf_char(b, '\n');
+    for (uint32_t i = 0; i < 4 * depth; i++) strbuf_char(b, ' ');
+}
+
+static void put_pretty(sql_exec *x, strbuf *b, const jsonb_node *j, uint32_t depth)
+{
+    guard_tick(x->c.guard);
+    if (j->kind != JSON_ARRAY && j->kind != JSON_OBJECT) {
+        value v = jsonb_write(&x->c, j);
+        strbuf_add(b, v.s, v.n);
+        return;
+    }
+    bool object = j->kind == JSON_OBJECT;
+    strbuf_char(b, object ? '{' : '[');
+    for (uint32_t i = 0; i < j->n; i++) {
+        if (i) strbuf_char(b, ',');
+        indent(b, depth + 1);
+        if (object) {
+            jsonb_put_string(b, j->keys[i].s, j->keys[i].n);
+            strbuf_str(b, ": ");
+        }
+        put_pretty(x, b, j->items[i], depth + 1);
+    }
+    indent(b, depth);
+    strbuf_char(b, object ? '}' : ']');
+}
+
+static value pretty_json(sql_exec *x, const expr *e, const value *v)
+{
+    assert(e->n == 1 && !v[0].null);
+    strbuf b;
+    (void)e;
+    strbuf_init(&b, x->work.mem);
+    put_pretty(x, &b, tree_of(x, v[0]), 0);
+    value r = value_text(arena_text(&x->work, b.at, b.n), b.n);
+    strbuf_free(&b);
+    return r;
+}
+
 /* ---- building -------------------------------------------------------------------------------- */
 
 static void put_json(sql_exec *x, strbuf *b, type_id t, value v, bool jsonb);
@@ -427,18 +508,133 @@ static value build_array(sql_exec *x, const expr *e, const value *v)
     return made_json(x, e, &b);
 }
 
-value json_of_items(sql_exec *x, type_id result, type_id t, const value *v, size_t n)
+/* {"a":1,"b":null}, as row_to_json writes it. */
+static value object_of_row(sql_exec *x, const expr *e, const value *v)
+{
+    assert(e->n % 2 == 0);
+    strbuf b;
+    bool known = !e->n;
+    for (uint32_t i = 0; i < e->n; i += 2) known |= !v[i + 1].null;
+    /* an outer join may have no row here, which is null and no object */
+    if (!known) sql_refuse(&x->c, e->position, "a whole row of nulls");
+    strbuf_init(&b, x->work.mem);
+    strbuf_char(&b, '{');
+    for (uint32_t i = 0; i < e->n; i += 2) {
+        if (i) strbuf_char(&b, ',');
+        jsonb_put_string(&b, v[i].s, v[i].n);
+        strbuf_char(&b, ':');
+        put_json(x, &b, e->arg[i + 1]->t.id, v[i + 1], false);
+    }
+    strbuf_char(&b, '}');
+    return made_json(x, e, &b);
+}
+const builtin row_object = {"row", "", object_of_row, BUILTIN_STABLE | BUILTIN_NULLS};
+
+static value same_json(sql_exec *x, const expr *e, const value *v)
+{
+    assert(e->n == 1 && !v[0].null);
+    (void)x, (void)e;
+    return v[0];
+}
+
+value json_of_items(sql_exec *x, type_id result, type_id t, const value *v, size_t n, bool lines)
 {
     expr like = {.t = type_plain(result)};
     strbuf b;
     strbuf_init(&b, x->work.mem);
     strbuf_char(&b, '[');
     for (size_t i = 0; i < n; i++) {
-        if (i) strbuf_str(&b, ", ");
+        if (i) strbuf_str(&b, lines && !v[i].null ? ", \n " : ", ");
         put_json(x, &b, t, v[i], result == T_JSONB);
     }
     strbuf_char(&b, ']');
     return made_json(x, &like, &b);
+}
+
+value json_of_members(sql_exec *x, type_id result, type_id kt, const value *keys, type_id vt,
+                      const value *v, size_t n, bool ordered)
+{
+    expr like = {.t = type_plain(result)};
+    value *names = arena_array(&x->work, value, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        if (keys[i].null) sql_raise(&x->c, "22023", "field name must not be null");
+        names[i] = value_cast(&x->c, keys[i], type_plain(kt), type_plain(T_TEXT), CAST_EXPLICIT);
+    }
+    strbuf b;
+    strbuf_init(&b, x->work.mem);
+    strbuf_str(&b, "{ ");
+    for (size_t i = 0; i < n; i++) {
+        if (i) strbuf_str(&b, ", ");
+        jsonb_put_string(&b, names[i].s, names[i].n);
+        strbuf_str(&b, " : ");
+        put_json(x, &b, vt, v[i], result == T_JSONB);
+    }
+    strbuf_str(&b, " }");
+    value made = made_json(x, &like, &b);
+    if (result == T_JSONB && !ordered && tree_of(x, made)->n < n)
+        sql_refuse(&x->c, -1, "equal keys of rows that may come in any order");
+    return made;
+}
+
+/* The keys of an object, as an array. */
+static value object_keys(sql_exec *x, const expr *e, const value *v)
+{
+    assert(e->n == 1 && !v[0].null);
+    jsonb_node *j = tree_of(x, v[0]);
+    (void)e;
+    if (j->kind != JSON_OBJECT)
+        sql_raise(&x->c, "22023", "cannot call jsonb_object_keys on something else");
+    return array_make(&x->work, T_TEXT, j->keys, j->n);
+}
+
+/* #-: without what the path leads to. */
+static value minus_path(sql_exec *x, const expr *e, const value *v)
+{
+    assert(e->n == 2 && !v[0].null && !v[1].null);
+    jsonb_node *top = tree_of(x, v[0]), *j = top;
+    uint32_t n;
+    value *path = array_items(&x->work, T_TEXT, v[1], &n);
+    (void)e;
+    if (is_scalar(top)) sql_raise(&x->c, "22023", "cannot delete path in scalar");
+    if (!top->n) return v[0];
+    for (uint32_t i = 0; i < n; i++) {
+        int64_t at = -1;
+        if (path[i].null) sql_raise(&x->c, "22004", "path element is null");
+        if (j->kind == JSON_OBJECT) {
+            at = jsonb_key_at(j, path[i]);
+        } else if (j->kind == JSON_ARRAY) {
+            if (!path_index(path[i], &at))
+                sql_raise(&x->c, "22P02", "path element is not an integer");
+            if (at < 0) at += j->n;
+            if (at >= j->n) at = -1;
+        }
+        if (at < 0) break;
+        if (i + 1 == n)
+            leave_out(j, (uint32_t)at);
+        else
+            j = j->items[at];
+    }
+    return jsonb_write(&x->c, top);
+}
+
+static void strip_nulls(sql_exec *x, jsonb_node *j)
+{
+    guard_tick(x->c.guard);
+    for (uint32_t i = j->n; i-- > 0;) {
+        if (j->kind == JSON_OBJECT && j->items[i]->kind == JSON_NULL)
+            leave_out(j, i);
+        else
+            strip_nulls(x, j->items[i]);
+    }
+}
+
+static value without_nulls(sql_exec *x, const expr *e, const value *v)
+{
+    assert(e->n == 1 && !v[0].null);
+    jsonb_node *j = tree_of(x, v[0]);
+    (void)e;
+    strip_nulls(x, j);
+    return jsonb_write(&x->c, j);
 }
 
 static value json_kind_name(sql_exec *x, const expr *e, const value *v)
@@ -461,6 +657,9 @@ static value json_length(sql_exec *x, const expr *e, const value *v)
 }
 
 const builtin json_builtins[] = {
+    {"jsonb_object_keys to array", "J>T", object_keys, 0},
+    {"#-", "JT>J", minus_path, 0},
+    {"jsonb_strip_nulls", "J>J", without_nulls, 0},
     {"->", "Jt>J", key_json, 0},
     {"->", "J4>J", index_json, 0},
     {"->", "jt>j", key_json, 0},
@@ -484,6 +683,10 @@ const builtin json_builtins[] = {
     {"-", "JT>J", minus_keys, 0},
     {"jsonb_set", "JTJ>J", set_json, 0},
     {"jsonb_set", "JTJb>J", set_json, 0},
+    {"jsonb_insert", "JTJ>J", insert_json, 0},
+    {"jsonb_insert", "JTJb>J", insert_json, 0},
+    {"jsonb_pretty", "J>t", pretty_json, 0},
+    {"row_to_json", "j>j", same_json, BUILTIN_STABLE},
     {"to_json", "*>j", to_json, BUILTIN_STABLE},
     {"to_jsonb", "*>J", to_json, BUILTIN_STABLE},
     {"jsonb_build_object", "*...>J", build_object, BUILTIN_STABLE | BUILTIN_NULLS},

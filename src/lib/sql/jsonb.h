@@ -40,6 +40,7 @@ bool jsonb_equal(const jsonb_node *a, const jsonb_node *b);
 
 value jsonb_parse(sql_context *c, type_id t, const char *s, size_t n);
 bool jsonb_same(value a, value b);
+int jsonb_cmp(value a, value b); /* jsonb_order.c; 0: the same */
 uint64_t jsonb_hash(value v);
 value jsonb_scalar(sql_context *c, value v, type to); /* a cast of jsonb to a number or boolean */
 

@@ -33,10 +33,13 @@ static uint32_t row_with(sql_exec *x, table *t, const value *cols)
     sql_refuse(&x->c, -1, "FOR UPDATE of a row that is made of values nobody observed");
 }
 
+/* A key in PostgreSQL's sense is what a foreign key may refer to: no index of expressions, and none
+   with WHERE.  (RelationGetIndexAttrBitmap asks for no more.) */
 static bool same_keys(const table *t, const row_version *a, const row_version *b)
 {
     for (uint32_t i = 0; i < t->n_unique; i++)
-        for (uint32_t k = 0; k < t->unique[i].n; k++) {
+        for (uint32_t k = 0; !t->unique[i].n_keys && !t->unique[i].where && k < t->unique[i].n;
+             k++) {
             uint32_t c = t->unique[i].cols[k];
             if (!value_identical(t->cols[c].t.id, a->cols[c], b->cols[c])) return false;
         }
@@ -79,6 +82,7 @@ bool exec_lock_tuple(sql_exec *x, const query *q, frame *up, const value ***tupl
             x->key_shared = true;
             continue;
         }
+        x->key_changed |= l->keys_only && !now->dead;
         if (x->rule == WRITE_CONFLICT) {
             *conflict = now->commit;
             continue;

@@ -9,7 +9,9 @@
 #include <stdio.h>
 
 #include "base/hash.h"
+#include "sql/modify.h"
 #include "sql/pl.h"
+#include "sql/row_triggers.h"
 #include "sql/sql.h"
 
 /* GENERATED columns, of the values that the row now has. */
@@ -50,8 +52,7 @@ static void check_row(sql_exec *x, const table *t, const value *row)
     }
 }
 
-/* No other row has this key: it has a null, or what a sequence gave and nobody saw. */
-static bool key_null(const unique_key *u, const value *row)
+bool modify_key_null(const unique_key *u, const value *row)
 {
     assert(u->n && u->cols);
     for (uint32_t i = 0; i < u->n; i++)
@@ -64,6 +65,11 @@ static bool key_same(const table *t, const unique_key *u, const value *a, const 
     for (uint32_t i = 0; i < u->n; i++)
         if (!value_same(t->cols[u->cols[i]].t.id, a[u->cols[i]], b[u->cols[i]])) return false;
     return true;
+}
+
+bool modify_same_key(const table *t, const unique_key *u, const value *a, const value *b)
+{
+    return !modify_key_null(u, a) && !modify_key_null(u, b) && key_same(t, u, a, b);
 }
 
 #define NO_ROW UINT32_MAX
@@ -85,11 +91,20 @@ static void find_key_rows(sql_exec *x, table *t, const unique_key *u, const valu
     vs_lookup(x->s, t, column, hash, false);
 }
 
+/* ON CONFLICT, and no row is known to hold the key: but one has a key that nobody observed, or this
+   key is one that a sequence gives, which somebody may have used. */
+static void refuse_unseen_keys(sql_exec *x, const table *t, const unique_key *u, const value *row)
+{
+    for (uint32_t i = 0; i < u->n; i++)
+        if (t->cols[u->cols[i]].holes || row[u->cols[i]].open)
+            sql_refuse(&x->c, -1, "ON CONFLICT with a key that was not observed");
+}
+
 /* Another row that holds the key now: committed by anybody, or ours.  A unique index does not look
    at snapshots. */
 static uint32_t holder(sql_exec *x, table *t, const unique_key *u, const value *row, uint32_t self)
 {
-    if (x->any_key || key_null(u, row)) return NO_ROW;
+    if (x->any_key || modify_key_null(u, row)) return NO_ROW;
     find_key_rows(x, t, u, row);
     for (size_t i = 0; i < x->s->found.n; i++) {
         uint32_t r = x->s->found.at[i];
@@ -106,7 +121,7 @@ static uint32_t holder(sql_exec *x, table *t, const unique_key *u, const value *
    where every row has a state of its own, any at all. */
 static bool held_since(sql_exec *x, table *t, const unique_key *u, const value *row)
 {
-    if (x->any_key || key_null(u, row)) return false;
+    if (x->any_key || modify_key_null(u, row)) return false;
     uint32_t since = x->choose ? 0 : x->state;
     bool held = false;
     find_key_rows(x, t, u, row);
@@ -125,6 +140,20 @@ static bool held_since(sql_exec *x, table *t, const unique_key *u, const value *
     return held;
 }
 
+/* ON CONFLICT DO NOTHING without a target looks at every unique key, and one is enough to leave the
+   row out.  A key that somebody has taken since may have been free when the statement looked. */
+static bool any_key_shown(sql_exec *x, const plan *p, const value *row)
+{
+    table *t = p->target;
+    for (uint32_t i = 0; i < t->n_unique; i++) {
+        if (p->arbiter >= 0 && (uint32_t)p->arbiter != i) continue;
+        uint32_t r = holder(x, t, &t->unique[i], row, NO_ROW);
+        if (r != NO_ROW && t->rows.at[r].head->commit == PENDING) return true;
+        if (held_since(x, t, &t->unique[i], row)) return true;
+    }
+    return false;
+}
+
 /* The snapshot goes on showing a row that others have deleted since, beside the new one of its key.
    PostgreSQL's planner takes such a key for unique all the same: a join may then find one of the
    two rows only. */
@@ -136,6 +165,10 @@ static void note_twins(sql_exec *x, table *t, const unique_key *u, const value *
 
 static void returning(sql_exec *x, const plan *p, frame *f, sql_result *out, tuples *rows)
 {
+    for (size_t i = 0; x->drew && i < x->made.n; i++)
+        if (x->made.at[i].draws)
+            x->drew(x->ud, x->made.at[i].was.n, out->count, x->made.at[i].seen);
+    x->made.n = 0;
     out->count++;
     if (!p->n_returning) return;
     value *row = arena_array(&x->work, value, p->n_returning);
@@ -163,7 +196,8 @@ static void returned(sql_exec *x, const plan *p, sql_result *out, tuples *rows)
 
 /* ---- INSERT ---------------------------------------------------------------------------------- */
 
-/* A value that was just made by a sequence or clock is what RETURNING showed of its column. */
+/* A value that was just made by a sequence or clock is what RETURNING showed of its column, if the
+   row gets there: ON CONFLICT and triggers may leave it out, or return another one in its place. */
 static value made(sql_exec *x, const plan *p, uint32_t column, value v, uint64_t row)
 {
     if (v.open != OPEN_FREE || x->regs.calls || !x->observed) return v;
@@ -172,17 +206,19 @@ static value made(sql_exec *x, const plan *p, uint32_t column, value v, uint64_t
         value seen;
         if (e->kind != E_COLUMN || e->slot || e->index != column) continue;
         if (!x->observed(x->ud, row, i, p->target->cols[column].t, &seen)) continue;
-        if (v.n && x->drew && type_is_int(p->target->cols[column].t.id))
-            x->drew(x->ud, v.n, row, seen.i);
+        bool draws = v.n && type_is_int(p->target->cols[column].t.id);
+        vec_push(x->s->mem, &x->made, ((made_value){column, draws, v, seen.i}));
         return seen;
     }
     return v;
 }
 
-static value *set_row(sql_exec *x, const plan *p, const value *old, frame *f, uint64_t row_number)
+static value *set_columns(sql_exec *x, const plan *p, const value *old, frame *f,
+                          uint64_t row_number)
 {
     const table *t = p->target;
     value *row = arena_array(&x->work, value, t->n_cols);
+    x->made.n = 0;
     memcpy(row, old, t->n_cols * sizeof *row);
     for (uint32_t i = 0; i < p->n_set; i++) {
         const set_clause *s = &p->set[i];
@@ -193,54 +229,81 @@ static value *set_row(sql_exec *x, const plan *p, const value *old, frame *f, ui
     return row;
 }
 
-static void raise_conflict(sql_exec *x, const row_version *v)
+value *modify_set_row(sql_exec *x, const plan *p, const value *old, frame *f, uint64_t number)
+{
+    value *row = set_columns(x, p, old, f, number);
+    compute_row(x, p->target, row);
+    exec_index_row(x, p->target, row);
+    return row;
+}
+
+void modify_raise_conflict(sql_exec *x, const row_version *v)
 {
     assert(x->rule == WRITE_CONFLICT && v);
     x->conflict = v->commit == PENDING ? 0 : v->commit;
     sql_raise(&x->c, "40001", "could not serialize access due to concurrent update");
 }
 
+/* BEFORE triggers of an UPDATE; false: the row is left as it is. */
+static bool before_update(sql_exec *x, const plan *p, uint32_t r, const value *old, value *row,
+                          bool several)
+{
+    const row_version *head = p->target->rows.at[r].head;
+    if (!triggers_before(x, p, TRIGGER_UPDATE, old, row, several)) return false;
+    if (p->target->rows.at[r].head != head)
+        sql_refuse(&x->c, -1, "a row that its own BEFORE trigger writes");
+    compute_row(x, p->target, row);
+    exec_index_row(x, p->target, row);
+    return true;
+}
+
 /* ON CONFLICT DO UPDATE of row r. */
-static void update_instead(sql_exec *x, const plan *p, uint32_t r, const value *proposed,
-                           sql_result *out, tuples *rows)
+static void update_instead(sql_exec *x, const plan *p, uint32_t r, value *proposed, sql_result *out,
+                           tuples *rows)
 {
     table *t = p->target;
+    for (size_t i = 0; i < x->made.n; i++) /* RETURNING shows the old row, not what was proposed */
+        proposed[x->made.at[i].column] = x->made.at[i].was;
     const row_version *v = exec_now(x, t, r);
     if (v->commit == PENDING && v->cid >= x->regs.cid)
         sql_raise(&x->c, "21000", "ON CONFLICT DO UPDATE cannot affect row a second time");
-    if (x->rule == WRITE_CONFLICT && v != vs_at(t, r, x->state, x->regs.cid)) raise_conflict(x, v);
+    if (x->rule == WRITE_CONFLICT && v != vs_at(t, r, x->state, x->regs.cid))
+        modify_raise_conflict(x, v);
     if (x->rule == WRITE_FREE && v != exec_row(x, t, r))
         sql_refuse(&x->c, -1, "ON CONFLICT with a row that is not visible, at this level");
     const value *slots[2] = {v->cols, proposed};
     frame f = {slots, NULL, NULL};
     if (p->conflict_where && !eval_true(x, p->conflict_where, &f)) return;
-    value *row = set_row(x, p, v->cols, &f, out->count);
-    compute_row(x, t, row);
+    value *row = modify_set_row(x, p, v->cols, &f, out->count);
+    if (t->n_triggers && !before_update(x, p, r, v->cols, row, p->q != NULL)) return;
     check_row(x, t, row);
-    exec_index_row(x, t, row);
     for (uint32_t i = 0; i < t->n_unique; i++)
         if (!key_same(t, &t->unique[i], row, v->cols) &&
             holder(x, t, &t->unique[i], row, r) != NO_ROW)
             sql_raise(&x->c, "23505", "duplicate key value violates unique constraint");
     refer_note(x, t, v->cols, row);
+    if (t->n_triggers) triggers_note(x, p, TRIGGER_UPDATE, v->cols, row);
     vs_update(x->s, t, r, row, x->regs.cid);
     slots[0] = row;
     returning(x, p, &f, out, rows);
 }
 
-static void insert_row(sql_exec *x, const plan *p, value *row, sql_result *out, tuples *rows)
+void modify_insert_row(sql_exec *x, const plan *p, value *row, sql_result *out, tuples *rows)
 {
     assert(p->kind == S_INSERT && p->arbiter < (int)p->target->n_unique);
     table *t = p->target;
     x->touched++;
     if (x->any_key && p->conflict != ON_CONFLICT_RAISE)
         sql_refuse(&x->c, -1, "ON CONFLICT where keys are not looked at");
+    bool several = p->q != NULL; /* rows of VALUES have an order */
+    if (t->n_triggers && !triggers_before(x, p, TRIGGER_INSERT, NULL, row, several)) return;
     compute_row(x, t, row);
     check_row(x, t, row);
     exec_index_row(x, t, row);
     for (uint32_t i = 0; p->conflict != ON_CONFLICT_RAISE && i < t->n_unique; i++) {
         if (p->arbiter >= 0 && (uint32_t)p->arbiter != i) continue;
         uint32_t r = holder(x, t, &t->unique[i], row, NO_ROW);
+        if (r == NO_ROW) refuse_unseen_keys(x, t, &t->unique[i], row);
         if (r == NO_ROW) continue;
         if (p->conflict == ON_CONFLICT_UPDATE) {
             update_instead(x, p, r, row, out, rows);
@@ -248,8 +311,8 @@ static void insert_row(sql_exec *x, const plan *p, value *row, sql_result *out, 
             /* at SI, doing nothing because of a row that the snapshot does not show is an error */
             const row_version *v = exec_now(x, t, r);
             if (x->rule == WRITE_CONFLICT && v->commit != PENDING && v->commit > x->state &&
-                !held_since(x, t, &t->unique[i], row))
-                raise_conflict(x, v);
+                !any_key_shown(x, p, row))
+                modify_raise_conflict(x, v);
         }
         return;
     }
@@ -267,16 +330,18 @@ static void insert_row(sql_exec *x, const plan *p, value *row, sql_result *out, 
     for (uint32_t i = 0; i < t->n_unique; i++) note_twins(x, t, &t->unique[i], row);
     vs_insert(x->s, t, row, x->regs.cid);
     refer_note(x, t, NULL, row);
+    if (t->n_triggers) triggers_note(x, p, TRIGGER_INSERT, NULL, row);
     const value *slots[2] = {row, NULL};
     frame f = {slots, NULL, NULL};
     returning(x, p, &f, out, rows);
 }
 
-static value *blank_row(sql_exec *x, const plan *p, uint64_t number)
+value *modify_blank_row(sql_exec *x, const plan *p, uint64_t number)
 {
     const table *t = p->target;
     value *row = arena_array(&x->work, value, t->n_cols + 1);
     frame none = {NULL, NULL, NULL};
+    x->made.n = 0;
     for (uint32_t i = 0; i < t->n_cols; i++) row[i] = value_null();
     for (uint32_t i = 0; i < t->n_cols; i++) {
         uint32_t k = 0;
@@ -298,24 +363,24 @@ static void insert(sql_exec *x, const plan *p, sql_result *out)
         exec_query(x, p->q, NULL, &r);
         exec_cut(x, p->q, &r);
         for (uint32_t i = 0; i < r.n; i++) {
-            value *row = blank_row(x, p, out->count);
+            value *row = modify_blank_row(x, p, out->count);
             for (uint32_t k = 0; k < p->n_columns; k++) {
                 type to = t->cols[p->columns[k]].t;
                 row[p->columns[k]] =
                     value_cast(&x->c, r.rows[i][k], p->q->out[k].e->t, to, CAST_ASSIGN);
             }
-            insert_row(x, p, row, out, &rows);
+            modify_insert_row(x, p, row, out, &rows);
         }
     }
     for (uint32_t i = 0; i < p->n_rows; i++) {
-        value *row = blank_row(x, p, out->count);
+        value *row = modify_blank_row(x, p, out->count);
         for (uint32_t k = 0; k < p->n_columns; k++) {
             const expr *e = p->rows[(size_t)i * p->n_columns + k];
             if (!e) e = t->cols[p->columns[k]].fallback;
             row[p->columns[k]] =
                 e ? made(x, p, p->columns[k], eval_open(x, e, &none), out->count) : value_null();
         }
-        insert_row(x, p, row, out, &rows);
+        modify_insert_row(x, p, row, out, &rows);
     }
     returned(x, p, out, &rows);
 }
@@ -349,7 +414,7 @@ static bool locked_now(sql_exec *x, const plan *p, uint32_t r, const value **tup
             while (i < t->n_cols && value_identical(t->cols[i].t.id, now->cols[i], seen[i])) i++;
             if (i == t->n_cols) return true;
         }
-        raise_conflict(x, now);
+        modify_raise_conflict(x, now);
     }
     if (now->dead) return false;
     tuple[0] = now->cols;
@@ -407,6 +472,7 @@ static void find_targets(sql_exec *x, const plan *p, target_list *out)
     x->any_version = false;
     bool joined = p->scan->kind != J_REL;
     if (joined) m = rows_of_target(x, p);
+    x->sole_target = t.at.n == 1;
     for (size_t i = 0; i < t.at.n; i++) {
         x->touched++;
         const value **tuple = t.at.at[i];
@@ -416,6 +482,7 @@ static void find_targets(sql_exec *x, const plan *p, target_list *out)
         if (w->head->commit != PENDING && w->born > x->write_born) x->write_born = w->born;
         arena_push(&x->work, out, ((target){r, tuple, tuple[0]}));
     }
+    x->sole_target = false;
 }
 
 /* A row that FROM or USING found more than once is written once, from any of what was found. */
@@ -441,6 +508,8 @@ static uint32_t *first_times(sql_exec *x, const plan *p)
 {
     assert(p->kind == S_UPDATE || p->kind == S_DELETE);
     if (p->scan->kind == J_REL) return NULL;
+    if (p->target->n_triggers)
+        sql_refuse(&x->c, -1, "UPDATE ... FROM or DELETE ... USING of a table with triggers");
     size_t n = p->target->rows.n + 1;
     uint32_t *first = arena_array(&x->work, uint32_t, n);
     memset(first, 0, n * sizeof *first);
@@ -457,15 +526,44 @@ static bool sets(const plan *p, const unique_key *u)
     return false;
 }
 
-/* A new key that another target of the statement has, or had: which row comes first decides. */
-static void order_matters(sql_exec *x, const plan *p, const target_list *all, size_t self,
-                          const unique_key *u, const value *row)
+/* A new key that another target of the statement has, or had: which row comes first decides.
+   `keys` are made when they are first needed. */
+static void order_matters(sql_exec *x, const plan *p, const target_list *all, uint32_t self,
+                          uint32_t key, const value *row, old_keys **keys)
 {
-    if (key_null(u, row)) return;
-    for (size_t i = 0; i < all->n; i++)
-        if (i != self && key_same(p->target, u, row, all->at[i].old))
-            sql_refuse(&x->c, -1,
-                       "an UPDATE of unique keys whose success depends on the order of rows");
+    if (!keys[key]) {
+        const value **old = arena_array(&x->work, const value *, all->n + 1);
+        for (size_t i = 0; i < all->n; i++) old[i] = all->at[i].old;
+        keys[key] = old_keys_of(x, p->target, &p->target->unique[key], old, (uint32_t)all->n);
+    }
+    if (old_keys_have(keys[key], row, self))
+        sql_refuse(&x->c, -1,
+                   "an UPDATE of unique keys whose success depends on the order of rows");
+}
+
+void modify_update_row(sql_exec *x, const plan *p, uint32_t r, const value *old, value *row)
+{
+    table *t = p->target;
+    assert(old && row && r < t->rows.n);
+    check_row(x, t, row);
+    for (uint32_t k = 0; k < t->n_unique; k++) {
+        const unique_key *u = &t->unique[k];
+        if ((!sets(p, u) && !t->n_triggers) || key_same(t, u, row, old)) continue;
+        if (holder(x, t, u, row, r) != NO_ROW)
+            sql_raise(&x->c, "23505", "duplicate key value violates unique constraint");
+        note_twins(x, t, u, row);
+    }
+    vs_update(x->s, t, r, row, x->regs.cid);
+    refer_note(x, t, old, row);
+    if (t->n_triggers) triggers_note(x, p, TRIGGER_UPDATE, old, row);
+}
+
+void modify_delete_row(sql_exec *x, const plan *p, uint32_t r, const value *old)
+{
+    assert(old && r < p->target->rows.n);
+    vs_update(x->s, p->target, r, NULL, x->regs.cid);
+    refer_note(x, p->target, old, NULL);
+    if (p->target->n_triggers) triggers_note(x, p, TRIGGER_DELETE, old, NULL);
 }
 
 static void update(sql_exec *x, const plan *p, sql_result *out)
@@ -477,28 +575,32 @@ static void update(sql_exec *x, const plan *p, sql_result *out)
     x->regs.many = 1;
     find_targets(x, p, &all);
     uint32_t *first = first_times(x, p);
-    for (size_t i = 0; i < all.n; i++) {
+    old_keys **keys = arena_array(&x->work, old_keys *, t->n_unique + 1);
+    memset(keys, 0, (t->n_unique + 1) * sizeof *keys);
+    for (uint32_t i = 0; i < all.n; i++) {
         const value **slots = all.at[i].tuple, *old = slots[0];
         frame f = {slots, NULL, NULL};
-        value *row = set_row(x, p, old, &f, out->count);
-        compute_row(x, t, row);
-        exec_index_row(x, t, row);
+        value *row = modify_set_row(x, p, old, &f, out->count);
         if (again(x, p, &all, i, first, row)) continue;
-        check_row(x, t, row);
-        for (uint32_t k = 0; k < t->n_unique; k++) {
-            const unique_key *u = &t->unique[k];
-            if (!sets(p, u) || key_same(t, u, row, old)) continue;
-            order_matters(x, p, &all, i, u, row);
-            if (holder(x, t, u, row, all.at[i].row) != NO_ROW)
-                sql_raise(&x->c, "23505", "duplicate key value violates unique constraint");
-            note_twins(x, t, u, row);
-        }
-        vs_update(x->s, t, all.at[i].row, row, x->regs.cid);
-        refer_note(x, t, old, row);
+        uint32_t r = all.at[i].row;
+        if (t->n_triggers && !before_update(x, p, r, old, row, all.n > 1)) continue;
+        for (uint32_t k = 0; k < t->n_unique; k++)
+            if ((t->n_triggers || sets(p, &t->unique[k])) && !key_same(t, &t->unique[k], row, old))
+                order_matters(x, p, &all, i, k, row, keys);
+        modify_update_row(x, p, r, old, row);
         slots[0] = row;
         returning(x, p, &f, out, &rows);
     }
     returned(x, p, out, &rows);
+}
+
+static bool before_delete(sql_exec *x, const plan *p, const target *at, bool several)
+{
+    const row_version *head = p->target->rows.at[at->row].head;
+    if (!triggers_before(x, p, TRIGGER_DELETE, at->tuple[0], NULL, several)) return false;
+    if (p->target->rows.at[at->row].head != head)
+        sql_refuse(&x->c, -1, "a row that its own BEFORE trigger writes");
+    return true;
 }
 
 static void delete (sql_exec *x, const plan *p, sql_result *out)
@@ -512,8 +614,8 @@ static void delete (sql_exec *x, const plan *p, sql_result *out)
     for (size_t i = 0; i < all.n; i++) {
         frame f = {all.at[i].tuple, NULL, NULL};
         if (again(x, p, &all, i, first, NULL)) continue;
-        vs_update(x->s, p->target, all.at[i].row, NULL, x->regs.cid);
-        refer_note(x, p->target, all.at[i].tuple[0], NULL);
+        if (p->target->n_triggers && !before_delete(x, p, &all.at[i], all.n > 1)) continue;
+        modify_delete_row(x, p, all.at[i].row, all.at[i].tuple[0]);
         returning(x, p, &f, out, &rows);
     }
     returned(x, p, out, &rows);
@@ -609,6 +711,8 @@ static void alter(sql_exec *x, const plan *p)
     t->check_names = to->check_names;
     t->n_foreign = to->n_foreign;
     t->foreign = to->foreign;
+    t->n_triggers = to->n_triggers;
+    t->triggers = to->triggers;
     t->index = NULL;
     x->s->catalog++;
 }
@@ -619,7 +723,7 @@ static void create_view(sql_exec *x, const plan *p)
     routine *old = vs_routine(x->s, name, x->latest, 0);
     if (vs_find(x->s, name, x->latest) || (old && (!old->view || !p->quiet)))
         sql_raise(&x->c, "42P07", "relation \"%s\" already exists", name);
-    if (old) sql_refuse(&x->c, -1, "CREATE OR REPLACE of a view that exists");
+    if (old) vs_drop_routine(x->s, old);
     routine *r = arena_get(&x->s->names, sizeof *r);
     *r = *p->routine;
     vs_create_routine(x->s, r);
@@ -740,31 +844,47 @@ static void call(sql_exec *x, const plan *p, sql_result *out)
     }
 }
 
+static void roll_back_to(sql_exec *x, const plan *p)
+{
+    size_t i = find_savepoint(x, p->names[0]);
+    vs_rollback(x->s, x->savepoints.at[i].mark);
+    x->savepoints.n = i + 1;
+    x->modes.n = x->savepoints.at[i].modes;
+    if (x->portals.n > x->savepoints.at[i].portals) x->portals.n = x->savepoints.at[i].portals;
+}
+
+static void drop_routines(sql_exec *x, const plan *p)
+{
+    for (uint32_t i = 0; i < p->n_names; i++)
+        if (p->dropped[i]) vs_drop_routine(x->s, p->dropped[i]);
+}
+
+/* PostgreSQL raises 55006, if it still has something to test in that table. */
+static void refuse_beside_late(sql_exec *x, const plan *p)
+{
+    bool schema = p->kind == S_ALTER || p->kind == S_DROP || p->kind == S_TRUNCATE;
+    if (schema && x->late.n)
+        sql_refuse(&x->c, -1, "ALTER, DROP or TRUNCATE before deferred foreign keys are tested");
+}
+
 void exec_modify(sql_exec *x, const plan *p, sql_result *out)
 {
+    refuse_beside_late(x, p);
     switch (p->kind) {
     case S_INSERT: insert(x, p, out); break;
     case S_UPDATE: update(x, p, out); break;
     case S_DELETE: delete (x, p, out); break;
+    case S_MERGE: exec_merge(x, p, out); break;
     case S_CREATE: create(x, p, out); break;
     case S_DROP: drop_tables(x, p); break;
     case S_SAVEPOINT:
         vec_push(x->s->mem, &x->savepoints,
-                 ((savepoint){p->names[0], vs_mark(x->s), x->portals.n}));
+                 ((savepoint){p->names[0], vs_mark(x->s), x->portals.n, x->modes.n}));
         break;
     case S_RELEASE: x->savepoints.n = find_savepoint(x, p->names[0]); break;
-    case S_ROLLBACK_TO: {
-        size_t i = find_savepoint(x, p->names[0]);
-        vs_rollback(x->s, x->savepoints.at[i].mark);
-        x->savepoints.n = i + 1;
-        if (x->portals.n > x->savepoints.at[i].portals) x->portals.n = x->savepoints.at[i].portals;
-        break;
-    }
+    case S_ROLLBACK_TO: roll_back_to(x, p); break;
     case S_ROUTINE: create_routine(x, p); break;
-    case S_DROP_ROUTINE:
-        for (uint32_t i = 0; i < p->n_names; i++)
-            if (p->dropped[i]) vs_drop_routine(x->s, p->dropped[i]);
-        break;
+    case S_DROP_ROUTINE: drop_routines(x, p); break;
     case S_CALL: call(x, p, out); break;
     case S_DO: pl_do(x, p->body); break;
     case S_ALTER: alter(x, p); break;
@@ -777,6 +897,7 @@ void exec_modify(sql_exec *x, const plan *p, sql_result *out)
     case S_DECLARE:
     case S_FETCH:
     case S_CLOSE: exec_session(x, p, out); break;
+    case S_CONSTRAINTS: refer_modes(x, p); break;
     case S_UNSEEN: out->unseen = true; break;
     case S_SELECT:
     case S_WRITING_SELECT:

@@ -521,6 +521,72 @@ static value justify_days(sql_exec *x, const expr *e, const value *v)
     return interval_value(&x->work, days_justified(x, interval_of(v[0])));
 }
 
+/* Both at once: the three parts get one sign. */
+static value justify_interval(sql_exec *x, const expr *e, const value *v)
+{
+    assert(e->n == 1 && !v[0].null);
+    interval i = interval_of(v[0]);
+    int64_t whole = i.us / DAY_US, days = i.days + whole, months;
+    (void)e;
+    i.us -= whole * DAY_US;
+    months = i.months + days / 30;
+    days -= days / 30 * 30;
+    if (months > 0 && (days < 0 || (!days && i.us < 0))) days += 30, months--;
+    if (months < 0 && (days > 0 || (!days && i.us > 0))) days -= 30, months++;
+    if (days > 0 && i.us < 0) i.us += DAY_US, days--;
+    if (days < 0 && i.us > 0) i.us -= DAY_US, days++;
+    if (months > INT32_MAX || months < INT32_MIN)
+        sql_raise(&x->c, "22008", "interval out of range");
+    i.days = (int32_t)days;
+    i.months = (int32_t)months;
+    return interval_value(&x->work, i);
+}
+
+/* Hours, minutes and seconds as microseconds; 24:00 is the last of them. */
+static int64_t clock_of(sql_exec *x, const value *v)
+{
+    double us = rint(value_double(v[2]) * 1e6);
+    bool right = v[0].i >= 0 && v[0].i <= 24 && v[1].i >= 0 && v[1].i < 60 && us >= 0 && us <= 6e7;
+    int64_t r = right ? v[0].i * HOUR_US + v[1].i * MINUTE_US + (int64_t)us : DAY_US + 1;
+    if (r > DAY_US) sql_raise(&x->c, "22008", "time field value out of range");
+    return r;
+}
+
+static value make_time(sql_exec *x, const expr *e, const value *v)
+{
+    assert(e->n == 3 && !v[0].null && !v[1].null);
+    (void)e;
+    return value_int(clock_of(x, v));
+}
+
+static value make_date(sql_exec *x, const expr *e, const value *v);
+
+static value make_timestamp(sql_exec *x, const expr *e, const value *v)
+{
+    assert(e->n == 6 && !v[0].null && !v[1].null);
+    expr day = {.n = 3, .position = e->position};
+    int64_t days = make_date(x, &day, v).i;
+    return value_int(days * DAY_US + clock_of(x, v + 3));
+}
+
+/* The begin of the period that a timestamp lies in, counted from an origin. */
+static value date_bin(sql_exec *x, const expr *e, const value *v)
+{
+    assert(e->n == 3 && !v[0].null && !v[1].null);
+    interval by = interval_of(v[0]);
+    int64_t length, apart = v[1].i - v[2].i;
+    if (by.months)
+        sql_raise(&x->c, "0A000", "timestamps cannot be binned into intervals of months");
+    length = by.days * DAY_US;
+    if (__builtin_add_overflow(length, by.us, &length) || length <= 0)
+        sql_raise(&x->c, "22008", "stride must be greater than zero");
+    /* versions of PostgreSQL 15 differ here */
+    if (apart < 0 && apart % length == 0)
+        sql_refuse(&x->c, e->position, "date_bin with a later origin");
+    int64_t before = apart % length;
+    return value_int(v[1].i - (before < 0 ? before + length : before));
+}
+
 static value make_date(sql_exec *x, const expr *e, const value *v)
 {
     assert(e->n == 3 && !v[0].null && !v[1].null);
@@ -618,7 +684,11 @@ const builtin moment_builtins[] = {
     {"age", "dd>i", zone_refused, BUILTIN_STABLE},
     {"justify_hours", "i>i", justify_hours, 0},
     {"justify_days", "i>i", justify_days, 0},
+    {"justify_interval", "i>i", justify_interval, 0},
     {"make_date", "444>d", make_date, 0},
+    {"make_time", "44F>m", make_time, 0},
+    {"make_timestamp", "44444F>p", make_timestamp, 0},
+    {"date_bin", "ipp>p", date_bin, 0},
     {"to_timestamp", "F>z", from_epoch, 0},
     {"timezone", "tz>p", at_utc, 0},
     {"timezone", "tp>z", at_utc, 0},

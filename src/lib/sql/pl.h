@@ -145,6 +145,8 @@ pl_body *pl_parse(sql_exec *x, arena *m, const char *name, const char *text, con
 /* A body in LANGUAGE sql: statements, no block. */
 pl_body *pl_parse_sql(sql_exec *x, arena *m, const char *name, const char *text,
                       const pl_param *params, uint32_t n_params);
+/* The body of a trigger's function: its variables are NEW and OLD, then the texts of TG_*. */
+pl_body *pl_parse_trigger(sql_exec *x, arena *m, const char *name, const char *text);
 /* What stands after the first such word outside of parentheses. */
 const char *pl_after(sql_exec *x, arena *m, const char *text, const char *word);
 /* The SQLSTATEs of a condition: the i-th, or NULL. */
@@ -184,6 +186,17 @@ value pl_value(sql_exec *x, const expr *e);
 value pl_call(sql_exec *x, const struct routine *r, const value *args, value *out);
 void pl_call_rows(sql_exec *x, const struct routine *r, const value *args, sql_result *out);
 void pl_do(sql_exec *x, const pl_body *b);
+typedef struct trigger_call {
+    const char *name, *table;
+    bool before;
+    int event;
+    bool several; /* the statement has other rows, too */
+} trigger_call;
+/* A trigger's function with NEW and OLD in `rows`; what it returns has no shape if it is null. */
+pl_record pl_trigger(sql_exec *x, const struct routine *r, const pl_body *body,
+                     const pl_record *rows, const trigger_call *call);
+/* The columns of a table's rows, in the arena of the statement. */
+const pl_shape *pl_shape_of_rows(sql_exec *x, const table *t);
 void pl_flush(store *s);
 /* As an assignment in PL/pgSQL casts: through the text where there is no cast. */
 value pl_cast(sql_exec *x, value v, type from, type to);

@@ -852,12 +852,13 @@ static pl_stmt *sql_stmt(parser *p)
     pl_stmt *s = stmt_new(p, PL_SQL);
     uint32_t from = now(p)->from, line = now(p)->line, cut_from = 0, cut_to = 0;
     if (!is(p, "select") && !is(p, "with") && !is(p, "insert") && !is(p, "update") &&
-        !is(p, "delete") && !is(p, "create") && !is(p, "drop") && !is(p, "truncate") &&
-        !is(p, "lock") && !is(p, "alter"))
+        !is(p, "merge") && !is(p, "delete") && !is(p, "create") && !is(p, "drop") &&
+        !is(p, "truncate") && !is(p, "lock") && !is(p, "alter"))
         wrong(p, "this statement in a body");
     while (!is(p, ";")) {
         if (now(p)->kind == TK_END) wrong(p, "a body that does not parse");
-        if (is(p, "into") && p->at && !token_is(p, &p->tokens.at[p->at - 1], "insert")) {
+        if (is(p, "into") && p->at && !token_is(p, &p->tokens.at[p->at - 1], "insert") &&
+            !token_is(p, &p->tokens.at[p->at - 1], "merge")) {
             if (s->has_into) wrong(p, "INTO twice");
             cut_from = now(p)->from;
             p->at++;
@@ -1098,23 +1099,46 @@ pl_body *pl_parse_sql(sql_exec *x, arena *m, const char *what, const char *text,
     return p.body;
 }
 
+/* FOUND, the block, and nothing after it. */
+static pl_body *finish_body(parser *p)
+{
+    p->body->found =
+        declare(p, (pl_var){.name = "found", .kind = PL_SCALAR, .t = type_plain(T_BOOL)});
+    directives(p);
+    const char *label = NULL;
+    if (take_token(p, "<<")) {
+        label = name(p);
+        need(p, ">>");
+    }
+    if (!is(p, "declare") && !is(p, "begin")) wrong(p, "a body that does not parse");
+    p->body->block = block(p, label);
+    if (now(p)->kind != TK_END) wrong(p, "a body that does not parse");
+    return p->body;
+}
+
 pl_body *pl_parse(sql_exec *x, arena *m, const char *what, const char *text, const pl_param *params,
                   uint32_t n_params)
 {
     parser p = {.x = x, .m = m, .text = text};
     begin_body(&p, what, params, n_params);
-    p.body->found =
-        declare(&p, (pl_var){.name = "found", .kind = PL_SCALAR, .t = type_plain(T_BOOL)});
-    directives(&p);
-    const char *label = NULL;
-    if (take_token(&p, "<<")) {
-        label = name(&p);
-        need(&p, ">>");
-    }
-    if (!is(&p, "declare") && !is(&p, "begin")) wrong(&p, "a body that does not parse");
-    p.body->block = block(&p, label);
-    if (now(&p)->kind != TK_END) wrong(&p, "a body that does not parse");
-    return p.body;
+    return finish_body(&p);
+}
+
+pl_body *pl_parse_trigger(sql_exec *x, arena *m, const char *what, const char *text)
+{
+    static const char *const texts[] = {"tg_op",   "tg_name",  "tg_table_name",  "tg_relname",
+                                        "tg_when", "tg_level", "tg_table_schema"};
+    parser p = {.x = x, .m = m, .text = text};
+    begin_body(&p, what, NULL, 0);
+    declare(&p, (pl_var){.name = "new", .kind = PL_RECORD, .t = type_plain(T_TEXT)});
+    declare(&p, (pl_var){.name = "old", .kind = PL_RECORD, .t = type_plain(T_TEXT)});
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        declare(&p, (pl_var){.name = texts[i], .kind = PL_SCALAR, .t = type_plain(T_TEXT)});
+    for (size_t i = 0; i < p.tokens.n; i++)
+        if (token_is(&p, &p.tokens.at[i], "tg_argv") || token_is(&p, &p.tokens.at[i], "tg_nargs") ||
+            token_is(&p, &p.tokens.at[i], "tg_relid"))
+            wrong(&p, "TG_ARGV, TG_NARGS or TG_RELID");
+    return finish_body(&p);
 }
 
 const char *pl_after(sql_exec *x, arena *m, const char *text, const char *word)

@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "sql/bind.h"
 #include "sql/pl.h"
+#include "sql/row_triggers.h"
 
 #define MAX_CALLS 100
 #define MAX_STEPS 2000000u
@@ -51,6 +52,7 @@ void exec_enter(sql_exec *x, exec_view *v, bool fresh)
                      .place = x->c.place,
                      .kept = x->kept.n,
                      .refers = x->refers.n,
+                     .after = x->after.n,
                      .state = x->state,
                      .valid_from = x->valid_from};
     if (x->view) x->view(x->ud, v, VIEW_SAVE);
@@ -74,6 +76,7 @@ void exec_leave(sql_exec *x, const exec_view *v)
     x->c.place = v->place;
     x->kept.n = v->kept;
     x->refers.n = v->refers;
+    x->after.n = v->after;
 }
 
 static void step(sql_exec *x, uint32_t line)
@@ -150,7 +153,7 @@ static void may_run(sql_exec *x, const plan *p)
 static void may_deadlock(sql_exec *x, const plan *p)
 {
     bool locks = p->kind == S_INSERT || p->kind == S_UPDATE || p->kind == S_DELETE ||
-                 (p->kind == S_SELECT && p->q->locking);
+                 p->kind == S_MERGE || (p->kind == S_SELECT && p->q->locking);
     if (x->regs.moments && !x->single_session && locks) x->moment_caught = true;
     if (!x->regs.caught || x->single_session || !locks || !x->pick) return;
     if (x->pick(x->ud, 2)) sql_raise(&x->c, "40P01", "deadlock detected");
@@ -160,6 +163,8 @@ static void run_plan(sql_exec *x, const plan *p, sql_result *out)
 {
     assert(x->regs.pl && x->regs.calls);
     exec_view v;
+    if (x->regs.several_rows && (p->reads || p->kind != S_SELECT))
+        sql_refuse(&x->c, -1, "a trigger that reads or writes tables, for several rows");
     if (p->planner_chooses) x->planner_chose = true;
     may_run(x, p);
     may_deadlock(x, p);
@@ -543,12 +548,31 @@ static const value *outputs(sql_exec *x)
     return row;
 }
 
+/* RETURN of a trigger: a record, or NULL. */
+static flow return_row(sql_exec *x, const pl_stmt *s)
+{
+    pl_frame *f = x->regs.pl;
+    const pl_var *v = s->into.n == 1 ? &f->body->vars.at[s->into.at[0].var] : NULL;
+    if (s->kind != PL_RETURN || !s->e) sql_refuse(&x->c, -1, "this RETURN of a trigger");
+    if (v && !s->into.at[0].field && (v->kind == PL_RECORD || v->kind == PL_ROW)) {
+        f->row = f->recs[s->into.at[0].var];
+    } else {
+        type t;
+        value null = eval_code(x, s->e, &t);
+        if (!null.null) sql_refuse(&x->c, -1, "a trigger that returns something else than a row");
+        f->row = (pl_record){NULL, NULL};
+    }
+    f->returned = true;
+    return FLOW_RETURN;
+}
+
 static flow run_return(sql_exec *x, const pl_stmt *s)
 {
     assert(s->kind == PL_RETURN || s->kind == PL_RETURN_NEXT);
     pl_frame *f = x->regs.pl;
     const routine *r = f->r;
     bool next = s->kind == PL_RETURN_NEXT;
+    if (r && r->returns == RETURN_TRIGGER) return return_row(x, s);
     if (next && (!r || !r->set)) sql_refuse(&x->c, -1, "RETURN NEXT here");
     if (next && r->n_params > r->n_in && !s->e) {
         const value *row = outputs(x);
@@ -618,7 +642,8 @@ static flow run_sql(sql_exec *x, const pl_stmt *s)
         count = r.n ? 1 : 0;
     }
     x->regs.pl->row_count = (int64_t)count;
-    if (p->kind == S_SELECT || p->kind == S_INSERT || p->kind == S_UPDATE || p->kind == S_DELETE)
+    if (p->kind == S_SELECT || p->kind == S_INSERT || p->kind == S_UPDATE || p->kind == S_DELETE ||
+        p->kind == S_MERGE)
         set_found(x, count > 0);
     return FLOW_ON;
 }
@@ -1111,6 +1136,20 @@ static const table *table_of(sql_exec *x, const char *name)
     return t;
 }
 
+const pl_shape *pl_shape_of_rows(sql_exec *x, const table *t)
+{
+    pl_shape *s = arena_get(&x->work, sizeof *s);
+    s->n = 0;
+    s->names = arena_array(&x->work, const char *, t->n_cols + 1);
+    s->types = arena_array(&x->work, type, t->n_cols + 1);
+    for (uint32_t i = 0; i < t->n_cols; i++) {
+        if (column_hidden(&t->cols[i])) continue;
+        s->names[s->n] = t->cols[i].name;
+        s->types[s->n++] = t->cols[i].t;
+    }
+    return s;
+}
+
 /* t.a%TYPE, v%TYPE, t%ROWTYPE, t, or what SQL calls a type. */
 static void declare_type(sql_exec *x, pl_frame *f, uint32_t var)
 {
@@ -1159,16 +1198,7 @@ static void declare_type(sql_exec *x, pl_frame *f, uint32_t var)
         f->types[var] = p->q->out[0].e->t;
         return;
     }
-    pl_shape *s = arena_get(&x->work, sizeof *s);
-    s->n = 0;
-    s->names = arena_array(&x->work, const char *, t->n_cols + 1);
-    s->types = arena_array(&x->work, type, t->n_cols + 1);
-    for (uint32_t i = 0; i < t->n_cols; i++) {
-        if (column_hidden(&t->cols[i])) continue;
-        s->names[s->n] = t->cols[i].name;
-        s->types[s->n++] = t->cols[i].t;
-    }
-    f->recs[var] = (pl_record){s, arena_array(&x->work, value, t->n_cols + 1)};
+    f->recs[var] = (pl_record){pl_shape_of_rows(x, t), arena_array(&x->work, value, t->n_cols + 1)};
     for (uint32_t i = 0; i < t->n_cols; i++) f->recs[var].v[i] = value_null();
 }
 
@@ -1327,6 +1357,36 @@ void pl_do(sql_exec *x, const pl_body *b)
     flow w = run_block(x, b->block);
     if (w == FLOW_EXIT || w == FLOW_CONTINUE) sql_refuse(&x->c, -1, "EXIT outside of a loop");
     exec_leave(x, &v);
+}
+
+pl_record pl_trigger(sql_exec *x, const routine *r, const pl_body *body, const pl_record *rows,
+                     const trigger_call *call)
+{
+    assert(body->block && r->returns == RETURN_TRIGGER && body->vars.n > 9);
+    pl_frame f;
+    exec_view v;
+    const char *texts[] = {call->event == TRIGGER_INSERT   ? "INSERT"
+                           : call->event == TRIGGER_DELETE ? "DELETE"
+                                                           : "UPDATE",
+                           call->name,
+                           call->table,
+                           call->table,
+                           call->before ? "BEFORE" : "AFTER",
+                           "ROW",
+                           "public"};
+    begin_body(x, &f, body, r, &v);
+    x->regs.several_rows |= call->several;
+    x->regs.many = 0;
+    f.recs[0] = rows[0];
+    f.recs[1] = rows[1];
+    for (uint32_t i = 0; i < 7; i++) f.vars[2 + i] = value_text(texts[i], strlen(texts[i]));
+    flow w = run_block(x, body->block);
+    if (w == FLOW_EXIT || w == FLOW_CONTINUE) sql_refuse(&x->c, -1, "EXIT outside of a loop");
+    if (!f.returned)
+        sql_raise(&x->c, "2F005", "control reached end of trigger procedure without RETURN");
+    pl_record out = f.row;
+    exec_leave(x, &v);
+    return out;
 }
 
 /* What the SQL of bodies was bound to is forgotten now and then; nothing of it is in use here. */

@@ -39,7 +39,7 @@ typedef enum expr_kind {
     E_ANY,       /* arg 0 op ANY (op & ALL_OF: ALL) of the array that text arg 1 writes */
     E_EXISTS,    /* query */
     E_IN_QUERY,  /* args, query; a row of it compares so (op; op & ALL_OF: every row) */
-    E_SCALAR,    /* query: column `index` of its row */
+    E_SCALAR,    /* query: column `index` of its row; op 1: of all its rows, as an array */
     E_AGGREGATE, /* index */
     E_VAR,       /* variable `index` of a running body; of a record: field `slot` */
     E_ROUTINE,   /* a call of `routine` */
@@ -47,7 +47,10 @@ typedef enum expr_kind {
 } expr_kind;
 
 enum { LIKE_NOT = 1, LIKE_ANY_CASE = 2, LIKE_REGEX = 4 };
-enum { ALL_OF = 16 }; /* beside a compare_op */
+/* E_AGGREGATE: of a window, with its number among these; an entry that is bound later; of a window,
+   with its number after the aggregates */
+enum { WINDOW_NUMBER = 1, GROUPING_CALL = 2, WINDOW_CALL = 3 };
+enum { ALL_OF = 16, NEAR_OUTER_JOIN = 32 }; /* beside a compare_op */
 
 typedef enum compare_op { OP_EQ, OP_NE, OP_LT, OP_LE, OP_GT, OP_GE } compare_op;
 
@@ -131,9 +134,21 @@ typedef struct expr {
     AGGREGATE(ARRAY_AGG, "array_agg")                                                              \
     AGGREGATE(JSON_AGG, "json_agg")                                                                \
     AGGREGATE(JSONB_AGG, "jsonb_agg")                                                              \
+    AGGREGATE(JSON_OBJECT_AGG, "json_object_agg")                                                  \
+    AGGREGATE(JSONB_OBJECT_AGG, "jsonb_object_agg")                                                \
+    AGGREGATE(VAR_SAMP, "var_samp")                                                                \
+    AGGREGATE(VARIANCE, "variance")                                                                \
+    AGGREGATE(VAR_POP, "var_pop")                                                                  \
+    AGGREGATE(STDDEV_SAMP, "stddev_samp")                                                          \
+    AGGREGATE(STDDEV, "stddev")                                                                    \
+    AGGREGATE(STDDEV_POP, "stddev_pop")                                                            \
+    AGGREGATE(BIT_AND, "bit_and")                                                                  \
+    AGGREGATE(BIT_OR, "bit_or")                                                                    \
     AGGREGATE(ROW_NUMBER, "row_number")                                                            \
     AGGREGATE(RANK, "rank")                                                                        \
     AGGREGATE(DENSE_RANK, "dense_rank")                                                            \
+    AGGREGATE(PERCENT_RANK, "percent_rank")                                                        \
+    AGGREGATE(CUME_DIST, "cume_dist")                                                              \
     AGGREGATE(NTILE, "ntile")                                                                      \
     AGGREGATE(LAG, "lag")                                                                          \
     AGGREGATE(LEAD, "lead")                                                                        \
@@ -172,7 +187,7 @@ typedef struct aggregate {
     agg_kind kind;
     bool distinct;
     expr *arg;              /* NULL: count(*) */
-    expr *filter, *between; /* FILTER; what string_agg puts between */
+    expr *filter, *between; /* FILTER; what string_agg puts between, the value of an object_agg */
     uint32_t n_order;
     order_key *order;
     uint32_t n_keys; /* OVER: PARTITION BY */
@@ -182,6 +197,8 @@ typedef struct aggregate {
     frame_bound from, to;
     type t;
 } aggregate;
+
+typedef enum record_kind { RECORD_NOT, RECORD_ONE, RECORD_MANY } record_kind;
 
 typedef enum join_kind {
     J_REL,
@@ -234,10 +251,18 @@ struct query {
     bool grouped; /* GROUP BY or aggregates */
     uint32_t n_keys;
     expr **keys;
+    uint32_t n_sets; /* GROUPING SETS: masks of the keys; values of the keys, and of the calls of
+                        GROUPING, come after the aggregates.  0: one set of all keys */
+    uint64_t *sets;
+    uint32_t n_groupings;
+    uint32_t **groupings; /* how many arguments, then which keys */
     uint32_t n_aggs;
     aggregate *aggs;
-    uint32_t n_windows; /* instead of aggregates: E_AGGREGATE is one of these */
+    uint32_t n_windows; /* of the rows, or of the groups: E_AGGREGATE with WINDOW_CALL, numbered
+                           after the aggregates */
     aggregate *windows;
+    struct query *spread; /* a function of rows in the output list: each of its rows makes a row;
+                             it stands in the last slot */
     expr *having;
     uint32_t n_out;
     out_column *out;
@@ -261,10 +286,14 @@ struct query {
     bool kept;            /* WITH: executed once a statement */
     struct query *shared; /* the same with other names */
     expr *call;           /* rows of a function: a call, whose columns are `out` */
-    expr *series[3];      /* generate_series: from, to, step (may be NULL) */
-    struct query *work;   /* WITH RECURSIVE: stands for the rows of the last round in `right` */
-    bool referred;        /* a `work` that is read */
-    struct plan *writes;  /* WITH of a statement that writes: its RETURNING is the rows */
+    expr *series[3];      /* generate_series: from, to, step (may be NULL); else its argument */
+    uint32_t n_side;      /* unnest of several arrays, the first of which is series[0], too */
+    expr **side;
+    record_kind records; /* jsonb_to_record, jsonb_to_recordset */
+    bool numbered;       /* WITH ORDINALITY: the last column */
+    struct query *work;  /* WITH RECURSIVE: stands for the rows of the last round in `right` */
+    bool referred;       /* a `work` that is read */
+    struct plan *writes; /* WITH of a statement that writes: its RETURNING is the rows */
     int position;
 };
 
@@ -286,11 +315,14 @@ typedef enum fetch_direction {
     FETCH_RELATIVE
 } fetch_direction;
 
+#define NO_COLUMN UINT32_MAX
+
 typedef enum stmt_kind {
     S_SELECT,
     S_INSERT,
     S_UPDATE,
     S_DELETE,
+    S_MERGE,
     S_CREATE,
     S_DROP,
     S_SAVEPOINT,
@@ -310,6 +342,7 @@ typedef enum stmt_kind {
     S_DECLARE, /* a cursor; query */
     S_FETCH,
     S_CLOSE,
+    S_CONSTRAINTS,    /* SET CONSTRAINTS; cascade: DEFERRED, no names: ALL */
     S_WRITING_SELECT, /* a SELECT whose WITH writes */
     S_UNSEEN,         /* SHOW, EXPLAIN: no effect, and rows that are not compared */
     S_NOTHING         /* BEGIN, COMMIT, SET, CREATE INDEX: no effect that a log shows */
@@ -320,6 +353,7 @@ typedef struct plan {
     bool planner_chooses; /* which rows and conditions are evaluated is the planner's choice, and
                              with it whether a division by zero or an overflow is met */
     bool reads;           /* tables, or calls what reads with our snapshot */
+    bool asks_catalogs;   /* of the system; S_UNSEEN */
     bool fails;           /* some constant does, when the statement is planned */
     bool simple;          /* SELECT expression: nothing to scan */
     bool nested;          /* has subqueries or calls of routines */
@@ -343,6 +377,7 @@ typedef struct plan {
     join *scan;
     uint32_t slots; /* of UPDATE and DELETE */
     expr *where;
+    expr *view_where; /* what the view that is written asks of rows; a part of `where` */
     uint32_t n_set;
     set_clause *set;
     conflict_kind conflict;
@@ -350,10 +385,16 @@ typedef struct plan {
     expr *conflict_where;
     uint32_t n_returning;
     out_column *returning;
+    uint32_t n_actions; /* MERGE: one for each WHEN; `scan` is the source LEFT JOIN the target */
+    struct plan **actions;
+    bool matched; /* of an action: WHEN MATCHED; its condition is `where` */
     /* CREATE, DROP, savepoints */
     table *created; /* a description; executing installs a copy, and fills it from q */
     bool no_rows;   /* WITH NO DATA */
     table *altered;
+    const uint32_t
+        *packed;    /* by column of `created`: which one of `altered` it is, NO_COLUMN: none;
+                               NULL: numbers stay */
     expr **convert; /* by column of `altered`: its values in a new type; NULL: they stay */
     bool quiet;     /* IF [NOT] EXISTS */
     bool cascade;

@@ -156,7 +156,8 @@ static void check_members(const query *q)
 {
     assert(q->shared != q && (!q->shared || !q->shared->shared));
     assert(q->grouped || (!q->n_aggs && !q->n_keys && !q->having));
-    assert(!q->grouped || !q->n_windows);
+    assert(!q->n_sets || !q->n_windows);
+    assert(!q->spread || (!q->grouped && !q->n_windows && !q->locking && q->spread->n_out == 1));
     assert(!q->locking || (q->from && !q->grouped && !q->distinct && !q->n_windows));
     for (uint32_t i = 0; i < q->n_locks; i++)
         assert(q->locking && q->locks[i].t && q->locks[i].slot < q->slots);
@@ -168,22 +169,25 @@ static void check_members(const query *q)
 
 static void check_query(const plan *p, const query *q, const level *up)
 {
-    level rows = {up, q->slots, 0}, whole = {up, q->slots, q->grouped ? q->n_aggs : q->n_windows},
-          none = {up, 0, 0};
+    uint32_t more = q->n_sets ? q->n_keys + q->n_groupings : 0;
+    level rows = {up, q->slots, 0}, groups = {up, q->slots, q->n_aggs + more},
+          whole = {up, q->slots, q->n_aggs + more + q->n_windows}, none = {up, 0, 0};
     check_members(q);
     if (q->set) check_query(p, q->left, up), check_query(p, q->right, up);
     for (size_t i = 0; i < (size_t)q->n_rows * q->n_out; i++) check_expr(p, q->rows[i], &none);
     if (q->call) check_expr(p, q->call, &none);
     for (int i = 0; i < 3; i++)
         if (q->series[i]) check_expr(p, q->series[i], &none);
+    for (uint32_t i = 0; i < q->n_side; i++) check_expr(p, q->side[i], &none);
     if (q->limit) check_expr(p, q->limit, &none);
     if (q->offset) check_expr(p, q->offset, &none);
     if (q->from) check_join(p, q->from, &rows);
     if (q->where) check_expr(p, q->where, &rows);
     for (uint32_t i = 0; i < q->n_keys; i++) check_expr(p, q->keys[i], &rows);
     check_aggregates(p, q->aggs, q->n_aggs, false, &rows);
-    check_aggregates(p, q->windows, q->n_windows, true, &rows);
-    if (q->having) check_expr(p, q->having, &whole);
+    check_aggregates(p, q->windows, q->n_windows, true, q->grouped ? &groups : &rows);
+    if (q->spread) check_query(p, q->spread, &rows);
+    if (q->having) check_expr(p, q->having, &groups);
     for (uint32_t i = 0; i < q->n_on; i++) check_expr(p, q->on[i], &whole);
     check_output(p, q, &whole);
 }
@@ -212,6 +216,23 @@ static void check_write(const plan *p)
     for (uint32_t i = 0; i < p->n_returning; i++) check_expr(p, p->returning[i].e, &rows);
 }
 
+static void check_merge(const plan *p)
+{
+    level rows = {NULL, p->slots, 0};
+    assert(p->target && p->scan && p->scan->kind == J_LEFT && p->scan->right->table == p->target);
+    check_join(p, p->scan, &rows);
+    for (uint32_t i = 0; i < p->n_actions; i++) {
+        const plan *a = p->actions[i];
+        assert(a->target == p->target && !a->scan && !a->n_returning);
+        assert(a->matched ? a->kind != S_INSERT : a->kind == S_INSERT || a->kind == S_NOTHING);
+        if (a->where) check_expr(p, a->where, &rows);
+        for (uint32_t k = 0; k < a->n_set; k++)
+            if (a->set[k].e) check_expr(p, a->set[k].e, &rows);
+        for (uint32_t k = 0; k < a->n_rows * a->n_columns; k++)
+            if (a->rows[k]) check_expr(p, a->rows[k], &rows);
+    }
+}
+
 static void check_kind(const plan *p)
 {
     switch (p->kind) {
@@ -220,6 +241,7 @@ static void check_kind(const plan *p)
     case S_INSERT:
     case S_UPDATE:
     case S_DELETE: check_write(p); break;
+    case S_MERGE: check_merge(p); break;
     case S_CREATE: assert(p->created && p->created->name && !p->created->rows.n); break;
     case S_ALTER: assert(p->altered && p->created); break;
     case S_ROUTINE: assert(p->routine && p->routine->name && !p->routine->view); break;

@@ -35,6 +35,7 @@ void exec_begin(sql_exec *x)
     x->write_born = 0;
     x->bound = false;
     x->portals.n = 0;
+    x->modes.n = x->late.n = 0;
     vs_unprepare(x->s, PENDING);
     arena_reset(&x->held);
     x->regs.cid = x->last_cid = 0;
@@ -307,6 +308,15 @@ void exec_join(sql_exec *x, const join *j, uint32_t slots, frame *up, tuples *ou
         arena_push(&x->work, &out->at, none);
 }
 
+void exec_matches(sql_exec *x, const join *j, uint32_t slots, const value **left, tuples *out)
+{
+    assert(j->right->kind == J_REL && j->right->table && !out->at.n);
+    scan s = {x, slots, NULL, true};
+    tuples all = {0};
+    extend(&s, j->right, left, &all);
+    filtered(&s, &all, j->on, out);
+}
+
 /* ---- grouping -------------------------------------------------------------------------------- */
 
 /* Values of a DISTINCT aggregate, or rows.  Not an id_index: an error of SQL jumps out of a
@@ -327,7 +337,7 @@ typedef struct agg_state {
     int64_t n;
     value best;
     int64_t sum;
-    const num *big;
+    const num *big, *squares;
     seen_set seen;
     float_sum floats;
 } agg_state;
@@ -336,6 +346,7 @@ typedef struct group {
     const value *keys;
     const value **tuple;
     agg_state *aggs;
+    uint64_t set; /* of grouping sets: the keys that it has */
 } group;
 
 /* Two numerics that are equal but print differently: which one is shown depends on the plan. */
@@ -437,7 +448,28 @@ static value collected(sql_exec *x, const aggregate *a, agg_state *s)
         v[i] = at->v;
     }
     if (a->kind == AGG_ARRAY_AGG) return array_make(&x->work, type_element(a->t.id), v, n);
-    return json_of_items(x, a->t.id, t, v, n);
+    bool lines = type_is_array(t) || (a->arg->kind == E_BUILTIN && a->arg->builtin == &row_object);
+    return json_of_items(x, a->t.id, t, v, n, lines);
+}
+
+/* json_object_agg, jsonb_object_agg.  Of equal keys jsonb keeps the last. */
+static value collected_members(sql_exec *x, const aggregate *a, agg_state *s)
+{
+    size_t n = s->items.n;
+    type_id kt = a->arg->t.id, vt = a->between->t.id;
+    sort_items(x, a, s);
+    value *keys = arena_array(&x->work, value, n + 1), *v = arena_array(&x->work, value, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        const agg_item *at = &s->items.at[i];
+        bool tie = i && !cmp_order(a, at[-1].keys, at->keys);
+        bool same = tie && value_identical(kt, at[-1].v, at->v) &&
+                    value_identical(vt, at[-1].between, at->between);
+        if (tie && !same && a->kind == AGG_JSON_OBJECT_AGG)
+            sql_refuse(&x->c, -1, "an aggregate of rows that may come in any order");
+        keys[i] = at->v;
+        v[i] = at->between;
+    }
+    return json_of_members(x, a->t.id, kt, keys, vt, v, n, a->n_order > 0);
 }
 
 /* The order of the rows decides how a sum of floats is rounded. */
@@ -493,7 +525,29 @@ static void add_to_sum(sql_exec *x, type_id t, agg_state *s, value v)
 
 static bool takes_nulls(agg_kind k)
 {
-    return k == AGG_ARRAY_AGG || k == AGG_JSON_AGG || k == AGG_JSONB_AGG;
+    return k >= AGG_ARRAY_AGG && k <= AGG_JSONB_OBJECT_AGG;
+}
+
+/* Of variances. */
+static void add_square(sql_exec *x, agg_state *s, const num *d)
+{
+    const num *square = value_need(&x->c, num_mul(&x->work, d, d));
+    s->big = s->big ? value_need(&x->c, num_add(&x->work, s->big, d)) : d;
+    s->squares = s->squares ? value_need(&x->c, num_add(&x->work, s->squares, square)) : square;
+}
+
+static void add_bits(const aggregate *a, agg_state *s, value v)
+{
+    if (s->n > 1) v.i = a->kind == AGG_BIT_AND ? v.i & s->best.i : v.i | s->best.i;
+    s->best = v;
+}
+
+static void keep_extreme(sql_exec *x, const aggregate *a, agg_state *s, value v)
+{
+    type_id t = a->arg->t.id;
+    int c = s->n == 1 ? 0 : value_cmp(t, v, s->best);
+    if (s->n > 1 && !c) same_face(x, t, v, s->best);
+    if (s->n == 1 || (a->kind == AGG_MIN ? c < 0 : c > 0)) s->best = v;
 }
 
 static void agg_feed(sql_exec *x, const aggregate *a, agg_state *s, frame *f)
@@ -515,26 +569,24 @@ static void agg_feed(sql_exec *x, const aggregate *a, agg_state *s, frame *f)
         if (!fresh) return;
     }
     s->n++;
+    if (a->kind >= AGG_VAR_SAMP && a->kind <= AGG_STDDEV_POP) {
+        add_square(x, s, t == T_NUMERIC ? v.d : num_of(&x->work, v.i));
+        return;
+    }
+    if (a->kind == AGG_STRING_AGG || takes_nulls(a->kind)) {
+        agg_item one = {v, a->between ? eval(x, a->between, f) : value_null(), agg_keys(x, a, f)};
+        arena_push(&x->work, &s->items, one);
+        return;
+    }
     switch (a->kind) {
     default: break; /* count */
     case AGG_BOOL_AND:
     case AGG_EVERY: s->best = value_bool(s->n == 1 ? v.i : v.i && s->best.i); break;
     case AGG_BOOL_OR: s->best = value_bool(s->n == 1 ? v.i : v.i || s->best.i); break;
-    case AGG_ARRAY_AGG:
-    case AGG_JSON_AGG:
-    case AGG_JSONB_AGG:
-    case AGG_STRING_AGG: {
-        agg_item one = {v, a->between ? eval(x, a->between, f) : value_null(), agg_keys(x, a, f)};
-        arena_push(&x->work, &s->items, one);
-        break;
-    }
+    case AGG_BIT_AND:
+    case AGG_BIT_OR: add_bits(a, s, v); break;
     case AGG_MIN:
-    case AGG_MAX: {
-        int c = s->n == 1 ? 0 : value_cmp(t, v, s->best);
-        if (s->n > 1 && !c) same_face(x, t, v, s->best);
-        if (s->n == 1 || (a->kind == AGG_MIN ? c < 0 : c > 0)) s->best = v;
-        break;
-    }
+    case AGG_MAX: keep_extreme(x, a, s, v); break;
     case AGG_SUM:
     case AGG_AVG: add_to_sum(x, t, s, v);
     }
@@ -547,6 +599,12 @@ static value agg_end(sql_exec *x, const aggregate *a, agg_state *s)
     if (!s->n) return value_null();
     if (a->kind == AGG_STRING_AGG) return joined_text(x, a, s);
     if (a->kind >= AGG_ARRAY_AGG && a->kind <= AGG_JSONB_AGG) return collected(x, a, s);
+    if (a->kind == AGG_JSON_OBJECT_AGG || a->kind == AGG_JSONB_OBJECT_AGG)
+        return collected_members(x, a, s);
+    if (a->kind >= AGG_VAR_SAMP && a->kind <= AGG_STDDEV_POP) {
+        bool whole = a->kind == AGG_VAR_POP || a->kind == AGG_STDDEV_POP;
+        return num_spread(x, s->n, s->big, s->squares, whole, a->kind >= AGG_STDDEV_SAMP);
+    }
     if (s->floats.n && (a->kind == AGG_SUM || a->kind == AGG_AVG)) return summed_floats(x, a, s);
     if (a->arg && a->arg->t.id == T_INTERVAL && a->kind == AGG_AVG)
         return interval_value(&x->work,
@@ -566,33 +624,58 @@ static void feed_group(sql_exec *x, const query *q, group *g, frame *f)
     for (uint32_t i = 0; i < q->n_aggs; i++) agg_feed(x, &q->aggs[i], &g->aggs[i], f);
 }
 
-static void make_groups(sql_exec *x, const query *q, frame *up, tuples *in, group_list *out)
+static void add_group(sql_exec *x, const query *q, const value *keys, const value **tuple,
+                      uint64_t set, group_list *out)
 {
-    assert(q->grouped && !out->n);
+    agg_state *aggs = arena_array(&x->work, agg_state, q->n_aggs + 1);
+    memset(aggs, 0, (q->n_aggs + 1) * sizeof *aggs);
+    arena_push(&x->work, out, ((group){keys, tuple, aggs, set}));
+}
+
+/* The groups of one grouping set, or of all keys. */
+static void make_groups(sql_exec *x, const query *q, frame *up, tuples *in, uint64_t set,
+                        group_list *out)
+{
+    assert(q->grouped);
     seen_set seen = {0};
+    size_t first = out->n;
+    uint64_t all = q->n_keys < 64 ? ((uint64_t)1 << q->n_keys) - 1 : UINT64_MAX;
+    bool whole = !q->n_sets || (set & all) == all;
     type_id *types = arena_array(&x->work, type_id, q->n_keys + 1);
     for (uint32_t i = 0; i < q->n_keys; i++) types[i] = q->keys[i]->t.id;
     for (size_t i = 0; i < in->at.n; i++) {
         guard_tick(x->c.guard);
         frame f = {in->at.at[i], up, NULL};
         value *keys = arena_array(&x->work, value, q->n_keys + 1);
-        for (uint32_t k = 0; k < q->n_keys; k++) keys[k] = eval(x, q->keys[k], &f);
+        for (uint32_t k = 0; k < q->n_keys; k++)
+            keys[k] = whole || set >> k & 1 ? eval(x, q->keys[k], &f) : value_null();
         bool fresh;
         uint32_t at = seen_add(x, &seen, types, keys, q->n_keys, &fresh);
-        assert(at <= out->n && fresh == (at == out->n)); /* groups are numbered as they come */
-        if (fresh) {
-            agg_state *aggs = arena_array(&x->work, agg_state, q->n_aggs + 1);
-            memset(aggs, 0, (q->n_aggs + 1) * sizeof *aggs);
-            arena_push(&x->work, out, ((group){keys, in->at.at[i], aggs}));
-        }
-        feed_group(x, q, &out->at[at], &f);
+        assert(first + at <= out->n && fresh == (first + at == out->n)); /* numbered as they come */
+        if (fresh) add_group(x, q, keys, in->at.at[i], set, out);
+        feed_group(x, q, &out->at[first + at], &f);
     }
-    if (!out->n && !q->n_keys) { /* aggregates over nothing: one row */
-        agg_state *aggs = arena_array(&x->work, agg_state, q->n_aggs + 1);
-        memset(aggs, 0, (q->n_aggs + 1) * sizeof *aggs);
+    if (out->n == first && (q->n_sets ? !set : !q->n_keys)) { /* over nothing: one row */
         const value **none = arena_array(&x->work, const value *, q->slots + 1);
         for (uint32_t i = 0; i <= q->slots; i++) none[i] = NULL;
-        arena_push(&x->work, out, ((group){NULL, none, aggs}));
+        value *keys = arena_array(&x->work, value, q->n_keys + 1);
+        for (uint32_t k = 0; k < q->n_keys; k++) keys[k] = value_null();
+        add_group(x, q, keys, none, set, out);
+    }
+}
+
+/* The aggregates of a group, then, with grouping sets, its keys and what GROUPING says of them. */
+static void group_values(sql_exec *x, const query *q, group *g, value *out)
+{
+    assert(!q->n_sets || g->keys);
+    for (uint32_t k = 0; k < q->n_aggs; k++) out[k] = agg_end(x, &q->aggs[k], &g->aggs[k]);
+    if (!q->n_sets) return;
+    for (uint32_t k = 0; k < q->n_keys; k++) out[q->n_aggs + k] = g->keys[k];
+    for (uint32_t i = 0; i < q->n_groupings; i++) {
+        const uint32_t *keys = q->groupings[i];
+        int64_t bits = 0;
+        for (uint32_t k = 0; k < keys[0]; k++) bits = bits << 1 | !(g->set >> keys[k + 1] & 1);
+        out[q->n_aggs + q->n_keys + i] = value_int(bits);
     }
 }
 
@@ -758,6 +841,7 @@ typedef struct window_part { /* rows [from, to) of a partition, in order */
     const aggregate *a;
     const windowed *v;
     tuples *in;
+    value **aggs; /* of each row, which is a group; NULL: rows are no groups */
     frame *up;
     int64_t from, to;
     int64_t before, after;    /* distances of the frame's ends */
@@ -780,6 +864,15 @@ static void find_peers(sql_exec *x, window_part *p, int64_t i)
         guard_tick(x->c.guard), p->strangers++;
 }
 
+/* Which part of the partition's rows comes before, or up to, the current one and its peers. */
+static value share(const window_part *p)
+{
+    bool before = p->a->kind == AGG_PERCENT_RANK;
+    double rows = (double)(p->to - p->from - before);
+    double part = (double)((before ? p->peers : p->strangers) - p->from);
+    return value_float(rows > 0 ? part / rows : 0);
+}
+
 /* Where the frame of row i, the current one, begins, or (last) ends. */
 static int64_t frame_edge(const window_part *p, const frame_bound *b, int64_t distance, int64_t i,
                           bool last)
@@ -796,9 +889,14 @@ static int64_t frame_edge(const window_part *p, const frame_bound *b, int64_t di
     return at < p->from ? p->from : at > p->to ? p->to : at;
 }
 
+static frame row_frame(const window_part *p, uint32_t row)
+{
+    return (frame){p->in->at.at[row], p->up, p->aggs ? p->aggs[row] : NULL};
+}
+
 static value value_of_row(sql_exec *x, const window_part *p, const expr *e, int64_t i)
 {
-    frame f = {p->in->at.at[p->v[i].row], p->up, NULL};
+    frame f = row_frame(p, p->v[i].row);
     return eval(x, e, &f);
 }
 
@@ -851,7 +949,7 @@ static void fold_frames(sql_exec *x, window_part *p)
         }
         for (; hi < to; hi++) {
             guard_tick(x->c.guard);
-            frame f = {p->in->at.at[p->v[hi].row], p->up, NULL};
+            frame f = row_frame(p, p->v[hi].row);
             agg_feed(x, p->a, &s, &f);
         }
         p->out[p->v[i].row][p->at] = agg_end(x, p->a, &s);
@@ -875,6 +973,8 @@ static void run_partition(sql_exec *x, window_part *p)
         case AGG_ROW_NUMBER: r = value_int(i - p->from + 1); break;
         case AGG_RANK: r = value_int(p->peers - p->from + 1); break;
         case AGG_DENSE_RANK: r = value_int(dense); break;
+        case AGG_PERCENT_RANK:
+        case AGG_CUME_DIST: r = share(p); break;
         case AGG_NTILE: r = tile(x, p, i); break;
         case AGG_LAG:
         case AGG_LEAD: r = neighbour(x, p, i); break;
@@ -886,7 +986,7 @@ static void run_partition(sql_exec *x, window_part *p)
 
 /* One window function for every row. */
 static void run_window(sql_exec *x, const aggregate *a, uint32_t at, frame *up, tuples *in,
-                       value **out)
+                       value **aggs, value **out)
 {
     size_t n = in->at.n;
     windowed *v = arena_array(&x->work, windowed, n + 1);
@@ -894,7 +994,7 @@ static void run_window(sql_exec *x, const aggregate *a, uint32_t at, frame *up, 
     for (uint32_t i = 0; i < a->n_keys; i++) types[i] = a->keys[i]->t.id;
     seen_set parts = {0};
     for (size_t i = 0; i < n; i++) {
-        frame f = {in->at.at[i], up, NULL};
+        frame f = {in->at.at[i], up, aggs ? aggs[i] : NULL};
         value *keys = arena_array(&x->work, value, a->n_keys + 1);
         for (uint32_t k = 0; k < a->n_keys; k++) keys[k] = eval(x, a->keys[k], &f);
         bool fresh;
@@ -903,7 +1003,7 @@ static void run_window(sql_exec *x, const aggregate *a, uint32_t at, frame *up, 
     }
     sort_windowed(x, a, v, n);
     assert(parts.rows.n <= n);
-    window_part p = {.a = a, .v = v, .in = in, .up = up, .at = at, .out = out};
+    window_part p = {.a = a, .v = v, .in = in, .aggs = aggs, .up = up, .at = at, .out = out};
     if (n) p.before = frame_offset(x, &a->from, up), p.after = frame_offset(x, &a->to, up);
     for (size_t i = 0; i < n; i = (size_t)p.to) {
         size_t to = i + 1;
@@ -916,19 +1016,47 @@ static void run_window(sql_exec *x, const aggregate *a, uint32_t at, frame *up, 
     }
 }
 
-static value **run_windows(sql_exec *x, const query *q, frame *up, tuples *in)
+/* For each row the values of its windows; of groups (`aggs`) they come after the aggregates. */
+static value **run_windows(sql_exec *x, const query *q, frame *up, tuples *in, value **aggs)
 {
-    assert(q->n_windows && !q->grouped);
+    assert(q->n_windows && q->grouped == (aggs != NULL));
     value **out = arena_array(&x->work, value *, in->at.n + 1);
-    for (size_t i = 0; i < in->at.n; i++) out[i] = arena_array(&x->work, value, q->n_windows);
-    for (uint32_t k = 0; k < q->n_windows; k++) run_window(x, &q->windows[k], k, up, in, out);
+    for (size_t i = 0; i < in->at.n; i++) {
+        out[i] = arena_array(&x->work, value, q->n_aggs + q->n_windows);
+        if (q->n_aggs && aggs) memcpy(out[i], aggs[i], q->n_aggs * sizeof *out[i]);
+    }
+    for (uint32_t k = 0; k < q->n_windows; k++)
+        run_window(x, &q->windows[k], q->n_aggs + k, up, in, aggs, out);
     return out;
+}
+
+/* Groups as rows of windows. */
+static void project_groups(sql_exec *x, const query *q, frame *up, group_list *groups,
+                           out_list *rows)
+{
+    tuples in = {0};
+    VEC(value *) aggs = {0};
+    for (size_t i = 0; i < groups->n; i++) {
+        group *g = &groups->at[i];
+        value *v = arena_array(&x->work, value, q->n_aggs + 1);
+        group_values(x, q, g, v);
+        frame f = {g->tuple, up, v};
+        if (q->having && !eval_true(x, q->having, &f)) continue;
+        arena_push(&x->work, &in.at, g->tuple);
+        arena_push(&x->work, &aggs, v);
+    }
+    if (!in.at.n) return;
+    value **all = run_windows(x, q, up, &in, aggs.at);
+    for (size_t i = 0; i < in.at.n; i++) {
+        frame f = {in.at.at[i], up, all[i]};
+        emit(x, q, &f, rows);
+    }
 }
 
 static void project(sql_exec *x, const query *q, frame *up, tuples *in, out_list *rows)
 {
     if (!q->grouped) {
-        value **windows = q->n_windows ? run_windows(x, q, up, in) : NULL;
+        value **windows = q->n_windows ? run_windows(x, q, up, in, NULL) : NULL;
         for (size_t i = 0; i < in->at.n; i++) {
             frame f = {in->at.at[i], up, windows ? windows[i] : NULL};
             emit(x, q, &f, rows);
@@ -936,11 +1064,16 @@ static void project(sql_exec *x, const query *q, frame *up, tuples *in, out_list
         return;
     }
     group_list groups = {0};
-    make_groups(x, q, up, in, &groups);
-    value *aggs = arena_array(&x->work, value, q->n_aggs + 1);
+    for (uint32_t i = 0; i < (q->n_sets ? q->n_sets : 1); i++)
+        make_groups(x, q, up, in, q->n_sets ? q->sets[i] : 0, &groups);
+    if (q->n_windows) {
+        project_groups(x, q, up, &groups, rows);
+        return;
+    }
+    value *aggs = arena_array(&x->work, value, q->n_aggs + q->n_keys + q->n_groupings + 1);
     for (size_t i = 0; i < groups.n; i++) {
         group *g = &groups.at[i];
-        for (uint32_t k = 0; k < q->n_aggs; k++) aggs[k] = agg_end(x, &q->aggs[k], &g->aggs[k]);
+        group_values(x, q, g, aggs);
         frame f = {g->tuple, up, aggs};
         if (!q->having || eval_true(x, q->having, &f)) emit(x, q, &f, rows);
     }
@@ -1074,75 +1207,11 @@ static void set_rows(sql_exec *x, const query *q, frame *up, out_list *out)
 
 #define MOST_SERIES 10000000
 
-static void add_item(sql_exec *x, const query *q, value v, out_list *out)
+static void function_rows(sql_exec *x, const query *q, frame *up, out_list *out)
 {
-    guard_tick(x->c.guard);
-    if (out->n >= MOST_SERIES) sql_refuse(&x->c, q->position, "a series of this length");
-    value *row = arena_get(&x->work, sizeof *row);
-    *row = v;
-    add_output(x, q, row, out);
-}
-
-/* unnest, jsonb_array_elements. */
-static void item_rows(sql_exec *x, const query *q, frame *f, out_list *out)
-{
-    type_id t = q->series[0]->t.id;
-    value v = eval(x, q->series[0], f), item;
-    if (v.null) return;
-    if (type_is_array(t)) {
-        array_walk w = array_begin_walk(type_element(t), v);
-        while (array_next(&w, &item)) add_item(x, q, item, out);
-        return;
-    }
-    const jsonb_node *j = jsonb_read(&x->c, v.s, v.n);
-    if (j->kind != JSON_ARRAY) sql_raise(&x->c, "22023", "cannot extract elements from this");
-    for (uint32_t i = 0; i < j->n; i++) {
-        const jsonb_node *at = j->items[i];
-        bool text = q->out[0].e->t.id == T_TEXT, null = text && at->kind == JSON_NULL;
-        item = null                              ? value_null()
-               : text && at->kind == JSON_STRING ? at->text
-                                                 : jsonb_write(&x->c, at);
-        add_item(x, q, item, out);
-    }
-}
-
-static void stamp_rows(sql_exec *x, const query *q, const value *v, out_list *out)
-{
-    interval by = interval_of(v[2]), none = {0, 0, 0};
-    int sign = interval_cmp(by, none);
-    if (!sign) sql_raise(&x->c, "22023", "step size cannot equal zero");
-    for (int64_t at = v[0].i; sign > 0 ? at <= v[1].i : at >= v[1].i;) {
-        add_item(x, q, value_int(at), out);
-        at = interval_move(&x->c, at, by, 1);
-    }
-}
-
-static void series_rows(sql_exec *x, const query *q, frame *up, out_list *out)
-{
-    frame f = {NULL, up, NULL};
-    value v[3] = {{0}};
-    if (!q->series[1]) {
-        item_rows(x, q, &f, out);
-        return;
-    }
-    for (int i = 0; i < 3; i++) {
-        v[i] = q->series[i] ? eval(x, q->series[i], &f) : value_int(1);
-        if (v[i].null) return;
-    }
-    if (q->series[0]->t.id == T_STAMP) {
-        stamp_rows(x, q, v, out);
-        return;
-    }
-    int64_t step = v[2].i;
-    if (!step) sql_raise(&x->c, "22023", "step size cannot equal zero");
-    for (int64_t at = v[0].i; step > 0 ? at <= v[1].i : at >= v[1].i;) {
-        guard_tick(x->c.guard);
-        if (out->n >= MOST_SERIES) sql_refuse(&x->c, q->position, "a series of this length");
-        value *row = arena_get(&x->work, sizeof *row);
-        *row = value_int(at);
-        add_output(x, q, row, out);
-        if (__builtin_add_overflow(at, step, &at)) break;
-    }
+    made_rows list = {0};
+    series_rows(x, q, up, &list);
+    for (size_t i = 0; i < list.n; i++) add_output(x, q, list.at[i], out);
 }
 
 #define MOST_ROUNDS 1000000
@@ -1201,6 +1270,25 @@ static bool kept_rows(sql_exec *x, const query *q, sql_result *out)
     return false;
 }
 
+/* A function of rows in the output list: a row for each of its rows. */
+static void spread_rows(sql_exec *x, const query *q, frame *up, tuples *t)
+{
+    tuples all = {0};
+    assert(q->slots && !q->locking);
+    for (size_t i = 0; i < t->at.n; i++) {
+        frame f = {t->at.at[i], up, NULL};
+        sql_result r;
+        exec_query(x, q->spread, &f, &r);
+        for (uint32_t k = 0; k < r.n; k++) {
+            const value **row = copy_tuple(x, t->at.at[i], q->slots);
+            row[q->slots - 1] = r.rows[k];
+            arena_push(&x->work, &all.at, row);
+        }
+        if (all.at.n > MOST_SERIES) sql_refuse(&x->c, q->position, "a series of this length");
+    }
+    *t = all;
+}
+
 static void scan_rows(sql_exec *x, const query *q, frame *up, out_list *rows)
 {
     tuples t = {0};
@@ -1208,6 +1296,7 @@ static void scan_rows(sql_exec *x, const query *q, frame *up, out_list *rows)
     if (q->from && (q->where || q->from->kind != J_REL)) x->regs.many = 1;
     exec_join(x, q->from, q->slots, up, &t);
     exec_where(x, q, up, &t);
+    if (q->spread) spread_rows(x, q, up, &t);
     x->regs.many = many || t.at.n > 1 || (q->from && (q->limit || q->offset));
     if (q->locking)
         project_locked(x, q, up, &t, rows);
@@ -1257,7 +1346,7 @@ void exec_query(sql_exec *x, const query *q, frame *up, sql_result *out)
     out->limit = bound(x, q->limit, up, "2201W", "LIMIT", &out->has_limit);
     assert(!q->writes && "executed before what reads it");
     if (q->series[0])
-        series_rows(x, q, up, &rows);
+        function_rows(x, q, up, &rows);
     else if (q->work)
         rounds(x, q, up, &rows);
     else if (q->set)

@@ -33,6 +33,18 @@ static bool reads_back(type_id t, const char *text, double d)
 
 /* The fewest digits that read back; of equally many the nearest, which printf gives.  Exponents
    from -5 to 14 (real: 5) are written out. */
+/* Is the text halfway to the next float?  PostgreSQL does not print that, though it reads back. */
+static bool lies_between(type_id t, const char *text, double d)
+{
+    long double v = strtold(text, NULL);
+    for (int side = -1; side <= 1; side += 2) {
+        double end = side * HUGE_VAL;
+        double next = t == T_FLOAT4 ? (double)nextafterf((float)d, (float)end) : nextafter(d, end);
+        if (!isinf(next) && v == ((long double)d + (long double)next) / 2) return true;
+    }
+    return false;
+}
+
 void float_print(type_id t, double d, strbuf *out)
 {
     if (isnan(d) || isinf(d)) {
@@ -43,7 +55,7 @@ void float_print(type_id t, double d, strbuf *out)
     int most = t == T_FLOAT4 ? 9 : 17, n = 1;
     for (; n < most; n++) {
         snprintf(text, sizeof text, "%.*e", n - 1, d);
-        if (reads_back(t, text, d)) break;
+        if (reads_back(t, text, d) && !lies_between(t, text, d)) break;
     }
     snprintf(text, sizeof text, "%.*e", n - 1, d);
     char *e = strchr(text, 'e');

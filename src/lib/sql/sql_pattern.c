@@ -135,6 +135,90 @@ bool regex_fits(sql_exec *x, int position, value pattern, value text, bool any_c
     return !found;
 }
 
+/* Groups whose part of a match follows from the match of the whole: not nested, not repeated, and
+   without branches. */
+static const char *unclear_groups(const char *s, uint32_t n, int *groups)
+{
+    uint32_t open = 0;
+    *groups = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (s[i] == '\\') {
+            i++;
+        } else if (s[i] == '[') {
+            pattern_reader p = {.s = s, .n = n, .at = i};
+            read_brackets(&p);
+            i = p.at;
+        } else if (s[i] == '(') {
+            if (open++) return "groups inside of each other";
+            (*groups)++;
+        } else if (s[i] == ')' && open) {
+            open--;
+            if (i + 1 < n && strchr("*+?{", s[i + 1])) return "a group that is repeated";
+        } else if (s[i] == '|') {
+            return "branches, where a part of the match is asked for";
+        }
+    }
+    return *groups >= REGEX_GROUPS ? "more than nine groups" : NULL;
+}
+
+static bool is_ascii(value v)
+{
+    for (uint32_t i = 0; i < v.n; i++)
+        if ((unsigned char)v.s[i] >= 0x80) return false;
+    return true;
+}
+
+/* All matches in turn, or the first one; -1: out of memory. */
+static int regex_walk(sql_exec *x, const regex_t *r, const char *t, uint32_t n, bool all,
+                      int groups, regex_list *out)
+{
+    regmatch_t at[REGEX_GROUPS];
+    for (uint32_t from = 0; from <= n;) {
+        int found = regexec(r, t + from, REGEX_GROUPS, at, from ? REG_NOTBOL : 0);
+        if (found == REG_ESPACE) return -1;
+        if (found) return 0;
+        regex_match m = {.groups = groups};
+        for (int i = 0; i <= groups; i++) {
+            bool set = at[i].rm_so >= 0;
+            m.from[i] = set ? (int32_t)at[i].rm_so + (int32_t)from : -1;
+            m.to[i] = set ? (int32_t)at[i].rm_eo + (int32_t)from : -1;
+        }
+        arena_push(&x->work, out, m);
+        if (!all) return 0;
+        from = (uint32_t)m.to[0] + (m.to[0] == m.from[0]);
+    }
+    return 0;
+}
+
+uint32_t regex_search(sql_exec *x, int position, value pattern, value text, bool any_case, bool all,
+                      regex_match **out)
+{
+    regex_list found = {0};
+    int groups = 0;
+    assert(!pattern.null && !text.null);
+    if (pattern.n > MAX_PATTERN || text.n > MAX_TEXT || !pattern.n)
+        sql_refuse(&x->c, position, "a regular expression or a text of this length");
+    const char *why = foreign_part(pattern.s, pattern.n);
+    if (!why) why = unclear_groups(pattern.s, pattern.n, &groups);
+    if (!why && (!is_ascii(pattern) || !is_ascii(text))) why = "other characters than ASCII";
+    if (why) sql_refuse(&x->c, position, "a regular expression with %s", why);
+    const char *p = arena_text(&x->work, pattern.s, pattern.n);
+    const char *t = arena_text(&x->work, text.s, text.n);
+    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    if (!plain) guard_fail(x->c.guard, GUARD_NOMEM, "out of memory");
+    locale_t before = uselocale(plain);
+    regex_t r;
+    int error = regcomp(&r, p, REG_EXTENDED | (any_case ? REG_ICASE : 0)), walked = 0;
+    if (!error) walked = regex_walk(x, &r, t, text.n, all, groups, &found);
+    if (!error) regfree(&r);
+    uselocale(before);
+    freelocale(plain);
+    if (error == REG_ESPACE || walked < 0) guard_fail(x->c.guard, GUARD_NOMEM, "out of memory");
+    if (error) sql_refuse(&x->c, position, "this regular expression");
+    *out = found.at;
+    return (uint32_t)found.n;
+}
+
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
 static bool is_space(char c)

@@ -28,10 +28,37 @@ static bool has_prefix(value s, uint32_t at, value what)
     return what.n <= s.n - at && !memcmp(s.s + at, what.s, what.n);
 }
 
-static int64_t find_text(value s, uint32_t from, value what)
+/* Looks for a text in others in linear time (Knuth, Morris and Pratt): where a match fails, the
+   part of it that is also a beginning of the text is the match so far. */
+typedef struct finder {
+    sql_exec *x;
+    value what;
+    uint32_t *back; /* i -> the longest proper beginning of what[0..i] that is also its end */
+} finder;
+
+static finder make_finder(sql_exec *x, value what)
 {
-    for (uint32_t i = from; i <= s.n; i++)
-        if (has_prefix(s, i, what)) return i;
+    finder f = {x, what, arena_get(&x->work, ((size_t)what.n + 1) * sizeof *f.back)};
+    f.back[0] = 0;
+    for (uint32_t i = 1, k = 0; i < what.n; i++) {
+        guard_tick(x->c.guard);
+        while (k && what.s[i] != what.s[k]) k = f.back[k - 1];
+        if (what.s[i] == what.s[k]) k++;
+        f.back[i] = k;
+    }
+    return f;
+}
+
+/* The byte at which the text stands next, from `from` on; -1: nowhere. */
+static int64_t find_text(const finder *f, value s, uint32_t from)
+{
+    if (!f->what.n) return from <= s.n ? (int64_t)from : -1;
+    for (uint32_t i = from, k = 0; i < s.n; i++) {
+        guard_tick(f->x->c.guard);
+        while (k && s.s[i] != f->what.s[k]) k = f->back[k - 1];
+        if (s.s[i] == f->what.s[k]) k++;
+        if (k == f->what.n) return (int64_t)i + 1 - k;
+    }
     return -1;
 }
 
@@ -81,13 +108,14 @@ static value reverse(sql_exec *x, value s)
 static value replace(sql_exec *x, value s, value from, value to)
 {
     if (!from.n) return s;
+    finder f = make_finder(x, from);
     uint64_t hits = 0;
-    for (int64_t i = 0; (i = find_text(s, (uint32_t)i, from)) >= 0; i += from.n) hits++;
+    for (int64_t i = 0; (i = find_text(&f, s, (uint32_t)i)) >= 0; i += from.n) hits++;
     uint64_t n = s.n + hits * to.n - hits * from.n;
     fits(x, n);
     char *t = arena_get(&x->work, n + 1), *p = t;
     uint32_t at = 0;
-    for (int64_t i; (i = find_text(s, at, from)) >= 0; at = (uint32_t)i + from.n) {
+    for (int64_t i; (i = find_text(&f, s, at)) >= 0; at = (uint32_t)i + from.n) {
         guard_tick(x->c.guard);
         memcpy(p, s.s + at, (size_t)i - at);
         p += (size_t)i - at;
@@ -99,9 +127,10 @@ static value replace(sql_exec *x, value s, value from, value to)
 }
 
 /* The place of a text in characters, from 1; 0: it does not occur. */
-static value place(value s, value what)
+static value place(sql_exec *x, value s, value what)
 {
-    int64_t at = find_text(s, 0, what);
+    finder f = make_finder(x, what);
+    int64_t at = find_text(&f, s, 0);
     if (at < 0) return value_int(0);
     return value_int((int64_t)text_length(value_text(s.s, (size_t)at)) + 1);
 }
@@ -111,13 +140,14 @@ static value split_part(sql_exec *x, value s, value by, int64_t n)
     if (!n) sql_raise(&x->c, "22023", "field position must not be zero");
     if (!s.n) return s;
     if (!by.n) return n == 1 || n == -1 ? s : value_text(s.s, 0);
+    finder f = make_finder(x, by);
     int64_t parts = 1;
-    for (int64_t i = 0; (i = find_text(s, (uint32_t)i, by)) >= 0; i += by.n) parts++;
+    for (int64_t i = 0; (i = find_text(&f, s, (uint32_t)i)) >= 0; i += by.n) parts++;
     if (n < 0) n += parts + 1;
     if (n < 1 || n > parts) return value_text(s.s, 0);
     uint32_t at = 0;
-    for (; n > 1; n--) at = (uint32_t)find_text(s, at, by) + by.n;
-    int64_t end = find_text(s, at, by);
+    for (; n > 1; n--) at = (uint32_t)find_text(&f, s, at) + by.n;
+    int64_t end = find_text(&f, s, at);
     return value_text(s.s + at, (end < 0 ? s.n : (uint32_t)end) - at);
 }
 
@@ -134,6 +164,7 @@ static value translate(sql_exec *x, value s, value from, value to)
             if (hit) break;
             k += size;
             if (other < to.n) other += char_size(to.s + other, to.n - other);
+            guard_tick(x->c.guard);
         }
         if (!hit)
             strbuf_add(&b, s.s + i, n);
@@ -146,25 +177,27 @@ static value translate(sql_exec *x, value s, value from, value to)
     return r;
 }
 
-static bool among(value set, const char *c, uint32_t n)
+static bool among(sql_exec *x, value set, const char *c, uint32_t n)
 {
-    for (uint32_t i = 0; i < set.n; i += char_size(set.s + i, set.n - i))
+    for (uint32_t i = 0; i < set.n; i += char_size(set.s + i, set.n - i)) {
         if (char_size(set.s + i, set.n - i) == n && !memcmp(set.s + i, c, n)) return true;
+        guard_tick(x->c.guard);
+    }
     return false;
 }
 
-static value trim(value s, value set, bool left, bool right)
+static value trim(sql_exec *x, value s, value set, bool left, bool right)
 {
     uint32_t from = 0, to = s.n;
     while (left && from < to) {
         uint32_t n = char_size(s.s + from, to - from);
-        if (!among(set, s.s + from, n)) break;
+        if (!among(x, set, s.s + from, n)) break;
         from += n;
     }
     while (right && from < to) {
         uint32_t at = to - 1;
         while (at > from && ((unsigned char)s.s[at] & 0xc0) == 0x80) at--;
-        if (!among(set, s.s + at, to - at)) break;
+        if (!among(x, set, s.s + at, to - at)) break;
         to = at;
     }
     return value_text(s.s + from, to - from);
@@ -200,13 +233,13 @@ value text_call(sql_exec *x, call_id call, const value *v, uint32_t n)
     case CALL_REVERSE: return reverse(x, v[0]);
     case CALL_REPLACE: return replace(x, v[0], v[1], v[2]);
     case CALL_STRPOS:
-    case CALL_POSITION: return place(v[0], v[1]);
+    case CALL_POSITION: return place(x, v[0], v[1]);
     case CALL_SPLIT_PART: return split_part(x, v[0], v[1], v[2].i);
     case CALL_TRANSLATE: return translate(x, v[0], v[1], v[2]);
     case CALL_BTRIM:
     case CALL_LTRIM:
     case CALL_RTRIM:
-        return trim(v[0], n > 1 ? v[1] : blank, call != CALL_RTRIM, call != CALL_LTRIM);
+        return trim(x, v[0], n > 1 ? v[1] : blank, call != CALL_RTRIM, call != CALL_LTRIM);
     case CALL_STARTS_WITH: return value_bool(has_prefix(v[0], 0, v[1]));
     case CALL_ASCII: return ascii(x, v[0]);
     default: assert(call == CALL_OCTET_LENGTH); return value_int(v[0].n);

@@ -334,7 +334,7 @@ routine *vs_routine(const store *s, const char *name, uint32_t state, uint32_t i
 
 void vs_create_routine(store *s, routine *f)
 {
-    assert(f->name && (f->body || f->view));
+    assert(f->name && (f->body || f->view || f->source));
     f->created = PENDING;
     f->dropped = NEVER;
     vec_push(s->mem, &s->routines, f);
@@ -402,17 +402,20 @@ void vs_update(store *s, table *t, uint32_t r, const value *cols, uint32_t cid)
     push(s, t, r, version_make(s, t, cols, cid));
 }
 
-void vs_remake(store *s, const table *from, table *to, const value *added, vs_fill *fill, void *ud)
+void vs_remake(store *s, const table *from, table *to, const uint32_t *places, const value *added,
+               vs_fill *fill, void *ud)
 {
-    assert(!to->rows.n && to->created == PENDING && to->n_cols >= from->n_cols);
+    assert(!to->rows.n && to->created == PENDING);
     value *cols = mem_array(s->mem, value, to->n_cols + 1);
     for (uint32_t r = 0; r < from->rows.n; r++) {
         guard_tick(s->mem->guard);
         stored_row row = {.born = from->rows.at[r].born};
         row_version **end = &row.head;
         for (const row_version *v = from->rows.at[r].head; v; v = v->older) {
-            memcpy(cols, v->cols, v->dead ? 0 : from->n_cols * sizeof *cols);
-            for (uint32_t c = from->n_cols; c < to->n_cols; c++) cols[c] = added[c];
+            for (uint32_t c = 0; !v->dead && c < to->n_cols; c++) {
+                uint32_t k = vs_source(from, places, c);
+                cols[c] = k == NO_COLUMN ? added[c] : v->cols[k];
+            }
             if (fill && !v->dead) fill(ud, to, cols);
             row_version *copy = version_make(s, to, v->dead ? NULL : cols, v->cid);
             copy->commit = v->commit;
@@ -498,6 +501,28 @@ static void queue_row(store *s, table *t, uint32_t r)
     vec_push(s->mem, &s->trim, ((store_undo){.t = t, .row = r}));
 }
 
+/* The rows of a table that was dropped at a state which nobody looks below any more. */
+static void empty_table(store *s, table *t)
+{
+    for (uint32_t r = 0; r < t->rows.n; r++)
+        for (row_version *v = t->rows.at[r].head; v;) {
+            row_version *older = v->older;
+            block_put(s, v, v->size);
+            v = older;
+        }
+    vec_free(s->mem, &t->rows);
+    vec_free(s->mem, &t->free_rows);
+    vec_free(s->mem, &t->changes);
+    for (uint32_t c = 0; t->index && c < t->n_cols; c++) {
+        table_index *x = t->index[c];
+        if (!x) continue;
+        vec_free(s->mem, &x->entries);
+        mem_put(s->mem, x->bucket);
+        *x = (table_index){.free_entry = UINT32_MAX};
+    }
+    t->index = NULL;
+}
+
 void vs_forget(store *s, uint32_t horizon)
 {
     assert(!s->searching && !s->undo.n); /* a search takes states back: it needs them all */
@@ -506,6 +531,7 @@ void vs_forget(store *s, uint32_t horizon)
     /* rows written by states above the horizon stay in the queue: there are few of these */
     for (size_t i = 0; i < s->trim.n; i++) {
         store_undo u = s->trim.at[i];
+        if (u.row >= u.t->rows.n) continue; /* of a table that is gone */
         trim_row(s, u.t, u.row);
         stored_row *w = &u.t->rows.at[u.row];
         if (w->head && (w->head->older || w->head->dead))
@@ -516,6 +542,8 @@ void vs_forget(store *s, uint32_t horizon)
     s->trim.n = keep;
     for (size_t i = 0; i < s->tables.n; i++) { /* the search for a change never looks below */
         table *t = s->tables.at[i];
+        bool gone = t->dropped < PENDING - 1 && t->dropped <= horizon;
+        if (gone && t->rows.n) empty_table(s, t);
         size_t low = 0;
         while (low + 1 < t->changes.n && t->changes.at[low + 1] <= horizon) low++;
         if (low < 1024) continue;

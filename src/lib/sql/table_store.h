@@ -52,6 +52,7 @@ typedef struct unique_key {
     uint32_t *cols;
     bool primary;
     bool index;       /* made by CREATE UNIQUE INDEX: no constraint */
+    const void *same; /* of the key that it was before columns were renumbered; NULL: `cols` */
     const char *name; /* NULL: PostgreSQL's choice of a name, which we do not know */
     uint32_t n_keys;  /* of an index of expressions, or with WHERE: what ON CONFLICT must name */
     expr **keys;
@@ -66,7 +67,21 @@ typedef struct foreign_key {
     const char *parent;
     const char *name; /* NULL: not known */
     refer_action on_delete, on_update;
+    bool restricts;            /* says RESTRICT, which is never put off */
+    bool deferrable, deferred; /* may be tested at the commit; is, if nothing else is said */
 } foreign_key;
+
+/* A trigger FOR EACH ROW; its function is found by name when it runs. */
+typedef struct row_trigger {
+    const char *name, *function;
+    bool before;
+    int events; /* TRIGGER_* of row_triggers.h */
+    uint32_t n_columns;
+    uint32_t *columns; /* UPDATE OF */
+    expr *when;        /* slot 0 is NEW, slot 1 OLD */
+    struct pl_body *body;
+    const routine *parsed; /* that `body` is the body of */
+} row_trigger;
 
 typedef struct table_index table_index;
 
@@ -91,6 +106,8 @@ struct table {
     const char **check_names; /* NULL: not known */
     uint32_t n_foreign;
     foreign_key *foreign;
+    uint32_t n_triggers;
+    row_trigger *triggers; /* by name */
     at_commit on_commit;
     bool temporary; /* its name begins with a schema of its session's own */
     bool read_only; /* a materialized view */
@@ -125,7 +142,8 @@ struct routine { /* a function or procedure */
     type t;                      /* RETURN_VALUE */
     const struct pl_shape *rows; /* RETURN_ROW */
     struct pl_body *body;
-    const char *view; /* the text of a view's query, instead of all this */
+    const char *source; /* RETURN_TRIGGER: the text of the body */
+    const char *view;   /* the text of a view's query, instead of all this */
     uint32_t n_names;
     const char **names; /* of its columns, if they are given */
     uint32_t created, dropped;
@@ -174,7 +192,8 @@ typedef struct store {
     VEC(hole) hole;              /* by number - 1: value.i of what is OPEN_FIXED; 0 has no number */
     VEC(const char *) sequences; /* by number - 1: value.n of what is OPEN_FREE */
     enum_list enums;             /* never shorter: what is created is in the catalog */
-    bool temporaries; /* there was a temporary table: what a name means depends on the session */
+    bool null_settings; /* current_setting(name, true) was called: what nobody saw may be null */
+    bool temporaries;   /* there was a temporary table: what a name means depends on the session */
     uint64_t catalog;
     uint32_t unstable; /* columns that are `changed` */
     arena bodies;      /* what the SQL of bodies was bound to, up to the next epoch */
@@ -200,9 +219,15 @@ table *vs_find(const store *s, const char *name, uint32_t state);
 void vs_create(store *s, table *t);
 void vs_drop(store *s, table *t);
 /* Fills a table that was just created with every version of another one's rows; columns that it has
-   beside those of the other are `added`, or what `fill` (NULL: nothing) puts there. */
+   beside those of the other are `added`, or what `fill` (NULL: nothing) puts there.  `places` says
+   which column of the other each one is (NO_COLUMN: none; NULL: the one of its number). */
 typedef void vs_fill(void *ud, const table *t, value *cols);
-void vs_remake(store *s, const table *from, table *to, const value *added, vs_fill *fill, void *ud);
+void vs_remake(store *s, const table *from, table *to, const uint32_t *places, const value *added,
+               vs_fill *fill, void *ud);
+static inline uint32_t vs_source(const table *from, const uint32_t *places, uint32_t column)
+{
+    return places ? places[column] : column < from->n_cols ? column : NO_COLUMN;
+}
 /* Functions and procedures of a name: the i-th, or NULL. */
 routine *vs_routine(const store *s, const char *name, uint32_t state, uint32_t i);
 void vs_create_routine(store *s, routine *f);

@@ -46,31 +46,10 @@ static value bytes_joined(sql_exec *x, const expr *e, const value *v)
     return value_text(t, n);
 }
 
-static bool format_is_hex(value format)
-{
-    return format.n == 3 && (format.s[0] | 32) == 'h' && (format.s[1] | 32) == 'e' &&
-           (format.s[2] | 32) == 'x';
-}
-
-static value encoded(sql_exec *x, const expr *e, const value *v)
-{
-    assert(e->n == 2 && !v[0].null && !v[1].null);
-    static const char digits[] = "0123456789abcdef";
-    if (!format_is_hex(v[1])) sql_refuse(&x->c, e->position, "encode with this format");
-    char *t = arena_get(&x->work, (size_t)v[0].n * 2 + 1);
-    for (uint32_t i = 0; i < v[0].n; i++) {
-        unsigned char c = (unsigned char)v[0].s[i];
-        t[2 * i] = digits[c >> 4];
-        t[2 * i + 1] = digits[c & 15];
-    }
-    return value_text(t, (size_t)v[0].n * 2);
-}
-
 const builtin text_builtins[] = {
     {"initcap", "t>t", initcap, 0},
     {"length", "y>4", bytes_length, BUILTIN_EXACT},
     {"octet_length", "y>4", bytes_length, BUILTIN_EXACT},
     {"||", "yy>y", bytes_joined, 0},
-    {"encode", "yt>t", encoded, 0},
     {NULL, NULL, NULL, 0},
 };

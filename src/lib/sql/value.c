@@ -80,7 +80,7 @@ int value_cmp(type_id t, value a, value b)
     if (t == T_CHAR) a.n = bare(a), b.n = bare(b);
     if (type_is_array(t)) return array_cmp(type_element(t), a, b);
     if (t == T_INTERVAL) return interval_cmp(interval_of(a), interval_of(b));
-    if (t == T_JSONB) return !jsonb_same(a, b);
+    if (t == T_JSONB) return jsonb_cmp(a, b);
     if (type_is_float(t)) return float_cmp(value_double(a), value_double(b));
     if (type_is_bytes(t)) {
         int c = memcmp(a.s, b.s, a.n < b.n ? a.n : b.n);
@@ -553,9 +553,20 @@ static bool cast_newer(sql_context *c, value v, type_id f, type to, cast_kind ki
     return true;
 }
 
-value value_cast(sql_context *c, value v, type from, type to, cast_kind kind)
+/* timestamp(n), time(n): n digits of the second, halves away from 2000-01-01. */
+static value to_digits(value v, type t)
 {
-    if (v.null || v.open) return v;
+    static const int64_t unit[] = {1000000, 100000, 10000, 1000, 100, 10};
+    bool moment = t.id == T_STAMP || t.id == T_STAMPTZ || t.id == T_TIME;
+    if (v.null || v.open || !moment || t.width < 0 || t.width > 5) return v;
+    int64_t u = unit[t.width], i = v.i < 0 ? -v.i : v.i;
+    if (v.i == INT64_MIN || v.i == INT64_MAX) return v; /* infinities */
+    i = (i + u / 2) / u * u;
+    return value_int(v.i < 0 ? -i : i);
+}
+
+static value cast_plain(sql_context *c, value v, type from, type to, cast_kind kind)
+{
     type_id f = from.id, t = to.id;
     if (f == T_CHAR && t != T_CHAR) v.n = bare(v);
     if (type_is_text(f) && type_is_text(t)) return to_width(c, v, to, kind);
@@ -592,4 +603,10 @@ value value_cast(sql_context *c, value v, type from, type to, cast_kind kind)
     if (t == T_DATE && f == T_STAMP) return value_int(calendar_day_of(v.i));
     assert(f == t);
     return v;
+}
+
+value value_cast(sql_context *c, value v, type from, type to, cast_kind kind)
+{
+    if (v.null || v.open) return v;
+    return to_digits(cast_plain(c, v, from, to, kind), to);
 }

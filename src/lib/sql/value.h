@@ -84,7 +84,8 @@ typedef struct sql_context {
     char state[6];     /* SQLSTATE of what was raised */
     uint32_t position; /* byte of the statement that was refused, from 1; 0: nowhere */
     sql_place place;
-    bool exact; /* what is raised has PostgreSQL's own message */
+    bool unparsed; /* the last statement that was read is none of PostgreSQL's grammar */
+    bool exact;    /* what is raised has PostgreSQL's own message */
     const struct enum_list *enums;
 } sql_context;
 

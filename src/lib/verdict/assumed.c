@@ -58,8 +58,11 @@ static void tell_contradiction(hearing *x)
     strbuf_str(&b, "no order of the transactions explains every read and keeps what ");
     name_modules(add, &b);
     strbuf_str(&b, add->modules.n > 1 ? " add" : " adds");
-    for (size_t i = 0; i < v->used.n && i < SAID; i++)
-        strbuf_printf(&b, "%s %s", i ? ";" : ":", additions_reason(add, v->used.at[i]));
+    for (size_t i = 0; i < v->used.n && i < SAID; i++) { /* a module's text is no line of ours */
+        const char *reason = additions_reason(add, v->used.at[i]);
+        strbuf_str(&b, i ? "; " : ": ");
+        strbuf_visible(&b, reason, strlen(reason));
+    }
     if (v->used.n > SAID) strbuf_printf(&b, "; and %zu more", v->used.n - SAID);
     verdict_reason(v, strbuf_cstr(&b));
     strbuf_free(&b);

@@ -20,6 +20,7 @@
 #include "verdict/describe.h"
 #include "verdict/fuzzy_read.h"
 #include "verify/certificate.h"
+#include "verify/recheck.h"
 
 claim claim_of(const verdict *v)
 {
@@ -632,9 +633,9 @@ static uint32_t waiting_read(waiting *w, node_id v)
         }
         if (g->ob_rf[ob] != RF_OPEN || w->a->rf[ob] != RF_OPEN || w->open_of[ob] == NO_ID) continue;
         uint32_t open = w->open_of[ob];
-        assert(g->open.at[open] == ob && g->cand.at[g->cand_first.at[open]] != RF_INIT);
+        assert(g->open.at[open] == ob && !asg_cand_init(g, open));
         for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++)
-            wait_for(w, g->cand.at[i]);
+            wait_for(w, asg_cand(g, open, i));
         return ob;
     }
     return NO_ID;
@@ -681,6 +682,21 @@ static bool write_waiting(const verdict *v, const history *h, asg *g, mem *work,
     return false;
 }
 
+/* Read uncommitted, and a list of unknown order shows what nobody wrote: one step. */
+static bool write_garbage(const verdict *v, const history *h, mem *work, strbuf *b)
+{
+    const char *why;
+    size_t head = b->n;
+    if (v->level.id != LEVEL_RU || v->anomaly != ANOMALY_GARBAGE_READ || v->core.n != 1)
+        return false;
+    strbuf_str(b, "1 fault ");
+    certificate_txn(b, h, v->core.at[0]);
+    strbuf_str(b, "\nend 1\n");
+    if (stands(b, h, work, &why)) return true;
+    b->n = head;
+    return false;
+}
+
 /* There are no steps for it, and the verifier does not try all orders either: says why. */
 static _Noreturn void refuse_proof(const verdict *v, const asg *g)
 {
@@ -688,9 +704,9 @@ static _Noreturn void refuse_proof(const verdict *v, const asg *g)
     const char *level = v->level.name;
     if (g->wild_lists)
         guard_fail(to, GUARD_UNSUPPORTED,
-                   "unordered-lists: no certificate, because lists with repeated elements, writes "
-                   "or deletes are proved by trying all orders, of up to 8 transactions and not at "
-                   "InnoDB's levels; this is a violation of %s",
+                   "unordered-lists: no certificate, because the search for a proof of this "
+                   "violation of %s gave up: there are lists with repeated elements, writes or "
+                   "deletes, which may have been written in too many orders",
                    level);
     if (g->init_open && level_at(v->level.id)->split)
         guard_fail(to, GUARD_UNSUPPORTED,
@@ -699,6 +715,41 @@ static _Noreturn void refuse_proof(const verdict *v, const asg *g)
                    level);
     guard_fail(to, GUARD_UNSUPPORTED, "unexplained: no proof was found of this violation of %s",
                level);
+}
+
+/* One whose times are the wrong way round is before itself, and needs no other.  Where commits have
+   an order of their own in real time, its commit may be so. */
+static bool write_backward(const verdict *v, const history *h, mem *work, strbuf *b)
+{
+    enum level_id id = v->level.id;
+    bool events = recheck_orders_begins(id) || level_is_mixed(id);
+    size_t head = b->n;
+    const char *why;
+    int64_t begin, called, end;
+    assert(v->outcome == OUTCOME_VIOLATED && !h->assumed);
+    if (v->anomaly != ANOMALY_TIMESTAMP_INVERSION) return false;
+    for (txn_id t = 0; t < h->txns; t++) {
+        if (txn_status_of(h, t) != TXN_COMMITTED || !txn_stamp(h, t, COMMIT_RETURN, &end)) continue;
+        bool before = txn_stamp(h, t, BEGIN_CALL, &begin) && end < begin;
+        if (!before && !(txn_stamp(h, t, COMMIT_CALL, &called) && end < called)) continue;
+        strbuf name;
+        strbuf_init(&name, work);
+        certificate_txn(&name, h, t);
+        const char *s = strbuf_cstr(&name);
+        for (int form = 0; form < (events ? 2 : 1); form++) {
+            if (!events)
+                strbuf_printf(b, "1 rt %s %s\nend 1\n", s, s);
+            else if (!form)
+                strbuf_printf(b, "1 rt c:%s b:%s\n2 cycle c:%s b:%s\n3 rup : 1 2\nend 3\n", s, s, s,
+                              s);
+            else
+                strbuf_printf(b, "1 rt c:%s c:%s\nend 1\n", s, s);
+            assert(b->n > head);
+            if (stands(b, h, work, &why)) return true;
+            b->n = head;
+        }
+    }
+    return false;
 }
 
 static void write_violated(const verdict *v, const history *h, mem *work, strbuf *b)
@@ -714,8 +765,10 @@ static void write_violated(const verdict *v, const history *h, mem *work, strbuf
     asg_build(&g, h, work, v->ryow, graph_flags(v, h));
     g.chains_only = true;
     bool small = g.nodes <= WEAK_SMALL && !level_at(id)->split, wild = g.wild_lists != 0;
-    bool done = !g.faults.n && write_twice(v, h, &g, b);
+    bool done = write_backward(v, h, work, b);
+    if (!done) done = !g.faults.n && write_twice(v, h, &g, b);
     if (!done) done = write_waiting(v, h, &g, work, b);
+    if (!done && wild) done = write_garbage(v, h, work, b);
     if (!done) done = !wild && !g.faults.n && id != LEVEL_RU && write_core(v, h, &g, work, b);
     bool searched = wild && !g.faults.n;
     if (!done && (id != LEVEL_RU || !searched)) {
@@ -781,7 +834,7 @@ static bool breaks_read_committed(const verdict *v, const history *h, mem *work)
 /* A contradiction with what modules added: decided once more with a log, in which their additions
    are clauses.  The head lists those that the steps use, and no others.  True: it was written. */
 static bool write_assumed_proof(const verdict *v, const history *h, mem *work, strbuf *b,
-                                const char **why)
+                                bool *small)
 {
     const claim c = claim_of(v);
     const additions *add = h->assumed;
@@ -792,9 +845,11 @@ static bool write_assumed_proof(const verdict *v, const history *h, mem *work, s
         asg g;
         decision a;
         asg_build(&g, h, work, v->ryow, graph_flags(v, h));
+        g.chains_only = true;
         problem p = logged_problem(v, &g);
-        if (g.wild_lists) *why = ": there are lists with repeated elements, deletes or writes";
-        if (g.faults.n || g.wild_lists || !p.ask.rule) return false;
+        *small = g.nodes <= WEAK_SMALL;
+        if (g.faults.n || !p.ask.rule) return false;
+        if (g.wild_lists && (!asg_slots(&g) || g.slots->impossible)) return false;
         p.ask.added = add;
         p.ask.logged = true;
         decide_build(&p, &p.ask);
@@ -817,19 +872,30 @@ static bool write_assumed_proof(const verdict *v, const history *h, mem *work, s
 static void certify_assumed(const verdict *v, const history *h, mem *work, strbuf *b)
 {
     const claim c = claim_of(v);
-    const char *why, *lists = "";
+    const char *why = NULL;
+    bool small = false, searched = false;
     assert(h->assumed && !v->through && !v->trusted);
     if (v->outcome == OUTCOME_HOLDS) {
         certificate_head(b, &c, &c, h, NULL);
         write_holds(v, h, b);
-    } else if (!write_assumed_proof(v, h, work, b, &lists)) {
-        guard_fail(work->guard, GUARD_UNSUPPORTED,
-                   "unexplained: no proof was found of this violation of %s, which rests on what "
-                   "modules added%s",
-                   v->level.name, lists);
+    } else if (!write_assumed_proof(v, h, work, b, &small)) {
+        if (!small || v->level.id == LEVEL_LIN)
+            guard_fail(work->guard, GUARD_UNSUPPORTED,
+                       "unexplained: no proof was found of this violation of %s, which rests on "
+                       "what modules added",
+                       v->level.name);
+        /* no proof by steps was found: all orders are tried, under all additions */
+        certificate_head(b, &c, &c, h, NULL);
+        strbuf_str(b, "1 exhaustive\nend 1\n");
+        searched = true;
     }
     mem_free_all(work);
-    if (v->outcome == OUTCOME_VIOLATED && !stands(b, h, work, &why))
+    bool fails = v->outcome == OUTCOME_VIOLATED && !stands(b, h, work, &why);
+    if (fails && searched && why && strstr(why, exhaust_too_many))
+        guard_fail(work->guard, GUARD_UNSUPPORTED,
+                   "too-many-orders: no certificate, because the verifier would have too many "
+                   "orders and choices to try");
+    if (fails)
         guard_fail(work->guard, GUARD_BUG, "internal error: the certificate is wrong: %s",
                    why ? why : "");
     mem_free_all(work);

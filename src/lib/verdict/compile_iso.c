@@ -16,7 +16,8 @@
  * The order of acyclic(E) where so, wr and ww are inside E: any order of E is as good as the one
  * that was chosen, since the versions of a key stand the same way in both, and if no axiom speaks
  * of co nothing else is said about it.  So E may be asked to lie in the order itself, and then a
- * step back is enough, instead of a whole cycle (`ordered`).
+ * step back is enough, instead of a whole cycle (`ordered`).  So is an E that does not contain them
+ * but loses nothing by them, such as (so | wr | ww)+ ; rw (`wider`).
  */
 #include "verdict/compile_iso.h"
 
@@ -34,6 +35,7 @@ typedef struct compiler {
     automaton_builder *b;
     bool uses_co, has_ordered;
     const path_regex *ordered; /* acyclic(E) that is kept for the end */
+    const path_regex *wider;   /* the same with the steps that every order keeps, or NULL */
     /* Over vis: what must be visible, and what may stand before and after it. */
     const path_regex *visible, *before, *after;
     bool transitive, total;
@@ -296,14 +298,50 @@ static bool lies_in_order(const compiler *c, const path_regex *e)
            regex_has_letter(c->m, e, LETTER_WW);
 }
 
+/* Does the expression have every step of D, which every order keeps? */
+static bool has_kept_steps(const compiler *c, const path_regex *e)
+{
+    return lies_in_order(c, e) && (!c->out->real_time || regex_has_letter(c->m, e, LETTER_RT));
+}
+
+/* Is D ; e inside of e (or, not before, e ; D)? */
+static bool takes_in(const compiler *c, const path_regex *e, bool before)
+{
+    switch (e->op) {
+    case REGEX_PLUS: return has_kept_steps(c, e->a) || takes_in(c, e->a, before);
+    case REGEX_SEQ: return takes_in(c, before ? e->a : e->b, before);
+    case REGEX_OR:
+        if (e->b->op == REGEX_TEST) /* a star */
+            return e->a->op == REGEX_PLUS && has_kept_steps(c, e->a->a);
+        return takes_in(c, e->a, before) && takes_in(c, e->b, before);
+    default: return false;
+    }
+}
+
+/* The steps of D may be added to an E that takes them in, as (so | wr | ww)+ ; rw does: on a cycle
+   with a step of E each step of D goes into that of E next to it, and D has no cycles. */
+static const path_regex *widened(compiler *c, const path_regex *e)
+{
+    assert(!c->ordered && !lies_in_order(c, e));
+    if (!takes_in(c, e, true) && !takes_in(c, e, false)) return NULL;
+    const path_regex *d = letter_of(c, LETTER_SO);
+    add_choice(c, &d, letter_of(c, LETTER_WR));
+    add_choice(c, &d, letter_of(c, LETTER_WW));
+    if (c->out->real_time) add_choice(c, &d, letter_of(c, LETTER_RT));
+    return regex_pair(c, REGEX_OR, d, e);
+}
+
 static void forbid_cycles(compiler *c, const iso_node *of)
 {
     const path_regex *e = regex_of(c, of);
     if (!e) return;
-    if (!c->ordered && lies_in_order(c, e))
+    const path_regex *wider = c->ordered || lies_in_order(c, e) ? NULL : widened(c, e);
+    if (!c->ordered && (wider || lies_in_order(c, e))) {
         c->ordered = e; /* decided when all axioms are known */
-    else
+        c->wider = wider;
+    } else {
         forbid_closed(c, plus_of(c, e), false, of);
+    }
 }
 
 static bool is_order_node(const iso_node *x)
@@ -447,8 +485,10 @@ void compile_iso(iso_rule *out, const iso_level *l, mem *m)
     if (over_vis) compile_visible(&c, l);
     if (c.ordered && !out->outside) {
         /* (Speaking of real time is not enough: an order of E need keep only what is in E.) */
-        bool ordered = !c.uses_co && (!out->real_time || regex_has_letter(m, c.ordered, LETTER_RT));
-        forbid_closed(&c, ordered ? c.ordered : plus_of(&c, c.ordered), ordered, &here);
+        const path_regex *e = c.wider ? c.wider : c.ordered;
+        assert(lies_in_order(&c, e));
+        bool ordered = !c.uses_co && (!out->real_time || regex_has_letter(m, e, LETTER_RT));
+        forbid_closed(&c, ordered ? e : plus_of(&c, c.ordered), ordered, &here);
     }
     if (out->outside) return;
     out->rule = (level_rule){

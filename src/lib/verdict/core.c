@@ -85,7 +85,8 @@ static bool mark_suspects(const verdict *v, const problem *p, const decision *a,
     problem again; /* the log of a second run points into it */
     const justify *log = p->ordered ? p->order.justify : NULL;
     bool proved = log && justify_steps(p->order.justify, a), many = v->core.n > ALL_SUSPECT;
-    if (!proved && (many || rule_is_basic(rule))) {
+    /* A cycle of a weaker level names who it needs; a proof of the level itself may be long. */
+    if (!proved && !(a->by == BY_CAUSAL && !many) && (many || rule_is_basic(rule))) {
         decision found;
         order_question ask = p->ask;
         ask.tune = &lazily;

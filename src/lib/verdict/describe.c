@@ -663,14 +663,20 @@ void words_cycle(verdict *v, asg *g, const step *s, size_t n, uint32_t anomaly)
 static void explain_backward(verdict *v, const asg *g, node_id x)
 {
     txn_id t = g->node_txn[x];
-    int64_t begin = 0, end = 0;
+    int64_t begin = 0, end = 0, called = 0;
     strbuf s;
     strbuf_init(&s, v->mem);
     add_core(v, t);
     v->anomaly = ANOMALY_TIMESTAMP_INVERSION;
     name_txn(g, x, &s);
-    strbuf_str(&s, " ended before it began");
-    if (txn_stamp(g->h, t, BEGIN_CALL, &begin) && txn_stamp(g->h, t, COMMIT_RETURN, &end))
+    bool ended = txn_stamp(g->h, t, COMMIT_RETURN, &end);
+    bool begun = ended && txn_stamp(g->h, t, BEGIN_CALL, &begin);
+    if (begun && end >= begin && txn_stamp(g->h, t, COMMIT_CALL, &called) && end < called)
+        strbuf_printf(&s, "'s commit returned before it was called (called %lld, returned %lld)",
+                      (long long)called, (long long)end);
+    else
+        strbuf_str(&s, " ended before it began");
+    if (begun && end < begin)
         strbuf_printf(&s, " (begin %lld, end %lld)", (long long)begin, (long long)end);
     strbuf_str(&s, ": its own times leave it no place");
     finish(v, &s);

@@ -132,6 +132,7 @@ static bool decide_added(hearing *x, const char **why)
         x->a = (decision){.why = WHY_FAULT, .by = BY_FAULTS};
         return true;
     }
+    g->chains_only = x->p.log == KEEP_LOG; /* which reasons can be given for */
     if (g->wild_lists && (!asg_slots(g) || g->slots->impossible)) {
         *why = "lists with repeated elements, writes or deletes that no order explains are not "
                "decided under what modules add";

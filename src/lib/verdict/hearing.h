@@ -29,6 +29,7 @@ typedef struct hearing {
     /* Scratch of the last attempt, in `work`.  g, p and a belong together. */
     mem *work;
     uint64_t begun; /* when the hearing was opened */
+    uint32_t ticks; /* those of the guard then */
     unsigned flags; /* ASG_* of the graph */
     asg g;
     problem p;

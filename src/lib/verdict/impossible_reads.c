@@ -120,9 +120,9 @@ static void look_at(search *x, uint32_t open)
     found f = {open, 1};
     if (end - first > MOST_CANDIDATES || !asg_in(g, reader)) return;
     for (uint32_t i = first; i < end; i++) {
-        unsigned why = ruled_out(x, reader, g->ob_key[ob], g->cand.at[i], &w);
+        unsigned why = ruled_out(x, reader, g->ob_key[ob], asg_cand(g, open, i), &w);
         if (!why) return;
-        f.cost += (g->cand.at[i] < RF_LAST ? 1u : 0u) + (why == 2 ? 1u : 0u);
+        f.cost += (asg_cand(g, open, i) < RF_LAST ? 1u : 0u) + (why == 2 ? 1u : 0u);
     }
     uint32_t at = x->n < SETS ? x->n++ : SETS;
     while (at && x->best[at - 1].cost > f.cost) {
@@ -161,7 +161,7 @@ static part *suspects_of(const search *x, mem *m, const found *f)
     uint8_t *in = mem_array0(g->m, uint8_t, (size_t)g->nodes + 1);
     in[reader] = 1;
     for (uint32_t i = g->cand_first.at[f->open]; i < g->cand_first.at[f->open + 1]; i++) {
-        uint32_t c = g->cand.at[i];
+        uint32_t c = asg_cand(g, f->open, i);
         unsigned why = ruled_out(x, reader, g->ob_key[ob], c, &w);
         assert(why);
         if (why == 1) mark_way(x, reader, c, in);

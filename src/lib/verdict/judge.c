@@ -18,6 +18,7 @@
 #include "verdict/hearing.h"
 #include "verdict/single_operations.h"
 #include "verdict/sums.h"
+#include "verdict/undone_reads.h"
 
 /* --- the read-your-own-writes policy ---------------------------------------------------------- */
 
@@ -60,6 +61,30 @@ static bool refuse_mixture(hearing *x)
     x->found = x->blank;
     verdict_reason(&x->found, no);
     mem_free_all(x->work);
+    return true;
+}
+
+/* --- what savepoints took back ---------------------------------------------------------------- */
+
+static bool reading_uncommitted(const hearing *x)
+{
+    return x->asked.id == LEVEL_RU || x->asked.id == LEVEL_MIXED;
+}
+
+static bool refuse_undone_reads(hearing *x)
+{
+    txn_id reader = undone_read(x->h, x->asked.id == LEVEL_MIXED, x->work);
+    mem_free_all(x->work);
+    if (reader == NO_ID) return false;
+    strbuf b;
+    strbuf_init(&b, x->v->mem);
+    strbuf_str(&b, "transaction ");
+    atom_json(x->h, label_atom(x->h, x->h->txn_label[reader]), &b);
+    strbuf_str(&b, " may have read what another one wrote and undid at a savepoint, which "
+                   "read-uncommitted allows and this build does not follow");
+    strbuf_cstr(&b);
+    x->found = x->blank;
+    x->found.reason = b.at;
     return true;
 }
 
@@ -204,6 +229,7 @@ static bool decide_level(hearing *x)
     problem p = hearing_problem(x);
     uint64_t spent = c->ns_solve;
     x->begun = clock_now();
+    x->ticks = x->work->guard->ticks;
     hearing_decide_level(x, &p);
     if (x->tested && !x->p.ordered && !x->fuzzy) c->instantiated = x->g.base_extra + x->a.derived;
     c->ns_analyse = clock_now() - x->begun - (c->ns_solve - spent);
@@ -320,6 +346,7 @@ static const struct judge_step {
 } steps[] = {
     {judging_sums, judge_sums},
     {is_mixture, refuse_mixture},
+    {reading_uncommitted, refuse_undone_reads},
     {is_by_key, part_by_key},
     {judging_by_key, judge_by_key},
     {assuming, hear_under_assumptions},

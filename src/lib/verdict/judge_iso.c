@@ -32,6 +32,7 @@ typedef struct iso_court {
     asg g;
     problem p;
     decision a;
+    cost cost;
 } iso_court;
 
 static void iso_reason(iso_court *x, const char *text)
@@ -232,6 +233,7 @@ static void decide_court(iso_court *x, unsigned flags)
     asg_build(&x->g, x->h, x->work, x->out->ryow, flags);
     x->p = iso_problem(x, &x->q->tune);
     x->p.g = &x->g;
+    x->p.cost = &x->cost;
     assert(!asg_check(&x->g) && x->p.ask.rule->path == PATH_WORDS);
     decide(&x->p, 0, &x->a);
 }
@@ -248,7 +250,7 @@ static void tell_outside(iso_court *x)
 void judge_iso(iso_judgement *out, const iso_question *ask, const question *q, const history *h,
                mem *kept, mem *work)
 {
-    iso_court x = {.out = out, .q = q, .h = h, .kept = kept, .work = work};
+    iso_court x = {.out = out, .q = q, .h = h, .kept = kept, .work = work, .cost = {.m = kept}};
     memset(out, 0, sizeof *out);
     out->faulty = NO_ID;
     out->ryow = judge_policy(h, q, work);
@@ -267,9 +269,10 @@ void judge_iso(iso_judgement *out, const iso_question *ask, const question *q, c
         return;
     }
     if (decision_violated(&x.a) && x.g.init_assumed) decide_court(&x, ASG_INIT_FREE);
-    out->vars = x.a.vars;
-    out->clauses = x.a.clauses;
-    out->conflicts = x.a.conflicts;
+    out->vars = x.cost.vars;
+    out->clauses = x.cost.clauses;
+    out->conflicts = x.cost.conflicts;
+    out->instantiated = x.cost.instantiated;
     if (x.a.undecided) {
         out->unfit = x.g.wild_lists != 0;
         iso_reason(&x, x.a.undecided);

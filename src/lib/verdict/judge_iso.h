@@ -21,7 +21,7 @@ typedef struct iso_judgement {
     chosen_reads choices;
     uint32_t states; /* of the automaton */
     enum ryow ryow;
-    uint64_t vars, clauses, conflicts;
+    uint64_t vars, clauses, conflicts, instantiated; /* of the last search */
 } iso_judgement;
 
 /* Fills *out, whose arrays are of the region `kept`.  work is emptied.  Wrong text leaves by the

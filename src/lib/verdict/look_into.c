@@ -5,6 +5,10 @@
  * finer and the cycles shorter, and asked what it rests on.  All of this only improves an answer
  * that stands already, so the answer is published first, and again after every improvement; a limit
  * that strikes in between loses the improvement it interrupts and nothing else.
+ *
+ * What it rests on is asked of the whole history once more, and that question may be far harder
+ * than the one that was asked: it is given half as many steps as the answer took.  Steps, and not
+ * seconds, so that one history gets one answer on every machine.
  */
 #include <assert.h>
 
@@ -21,23 +25,69 @@ static void allow(const hearing *x, uint64_t spent)
     if (!g->deadline || until < g->deadline) g->deadline = until;
 }
 
+/* --- asking again, for a limited number of steps ---------------------------------------------- */
+
+#define STEPS_AT_LEAST 65536u
+#define STEPS_EACH 8u /* operation */
+
+/* How many steps a question about what the violation rests on may take. */
+static uint32_t steps_allowed(const hearing *x)
+{
+    const guard *g = x->work->guard;
+    uint64_t most = (uint64_t)(uint32_t)(g->ticks - x->ticks) / 2 + STEPS_AT_LEAST +
+                    STEPS_EACH * (uint64_t)x->h->ops;
+    return most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
+}
+
+/* What the guard was before a limit of its own; what was counted since is kept. */
+static void end_steps(guard *now, const guard *before)
+{
+    guard_restore(now, before);
+    now->ticks += before->ticks;
+    now->most_ticks = before->most_ticks;
+}
+
+/* Decides the problem in at most so many steps; false if they did not suffice, and the graph is not
+   to be used any more. */
+static bool decide_within(uint32_t steps, hearing *x, const problem *p, unsigned flags,
+                          bool with_free)
+{
+    guard *now = x->work->guard, before = *now;
+    if (before.most_ticks) { /* an outer limit stays */
+        uint32_t left = before.most_ticks > before.ticks ? before.most_ticks - before.ticks : 1;
+        if (left < steps) steps = left;
+    }
+    now->ticks = 0;
+    now->most_ticks = steps;
+    if (!guard_armed(now)) {
+        hearing_decide(x, p, flags, with_free);
+        end_steps(now, &before);
+        return true;
+    }
+    bool ours = now->code == GUARD_TIME && now->ticks > now->most_ticks;
+    end_steps(now, &before);
+    if (!ours) guard_fail_again(now);
+    now->code = before.code;
+    return false;
+}
+
 /* --- levels with a test ----------------------------------------------------------------------- */
 
-static bool holds_weakly(hearing *x, bool so, unsigned flags)
+static bool holds_weakly(hearing *x, uint32_t steps, bool so, unsigned flags)
 {
     problem p = {.ask = {.so = so, .tune = &x->q->tune}, .tested = true, .test = x->test};
-    hearing_decide(x, &p, flags, true);
-    return x->a.holds;
+    return decide_within(steps, x, &p, flags, true) && x->a.holds;
 }
 
 /* Would it hold without session order, without hints? */
 static void find_rests_weak(hearing *x, bool uses_hints)
 {
-    if (x->so && holds_weakly(x, false, 0)) {
+    uint32_t steps = steps_allowed(x);
+    if (x->so && holds_weakly(x, steps, false, 0)) {
         x->found.rests_on |= RESTS_SESSION;
         hearing_publish(x);
     }
-    if (uses_hints && holds_weakly(x, x->so, ASG_NO_HINTS)) {
+    if (uses_hints && holds_weakly(x, steps, x->so, ASG_NO_HINTS)) {
         x->found.rests_on |= RESTS_HINTS;
         hearing_publish(x);
     }
@@ -78,9 +128,10 @@ static void name_by_weaker(hearing *x, uint32_t levels)
     bool is_fault = v->anomaly < ANOMALIES && !v->cycle.n && v->core.n <= 2;
     if (is_fault || !levels) return;
     assert(levels <= CORE_WEAKER);
-    /* The strongest first: if that holds, so do the others. */
+    /* The strongest first: if that holds, so do the others.  (Or it was what decided.) */
+    bool asked = x->a.by == BY_CAUSAL && levels == CORE_WEAKER;
     if (implies_weak(x, level_with_test(core_weaker[levels - 1])) &&
-        (!violates_weaker(x, levels - 1) || x->g.init_assumed))
+        ((!asked && !violates_weaker(x, levels - 1)) || x->g.init_assumed))
         return;
     for (uint32_t i = 0; i < levels; i++) {
         if (!implies_weak(x, level_with_test(core_weaker[i]))) continue;
@@ -100,6 +151,7 @@ static void name_by_weaker(hearing *x, uint32_t levels)
 static void find_rests(hearing *x, bool hints, uint32_t without)
 {
     bool timed = rule_real_time(x->rule->level) != 0;
+    uint32_t steps = steps_allowed(x);
     for (unsigned what = RESTS_SESSION; what <= RESTS_HINTS; what *= 2) {
         bool applies = what == RESTS_SESSION    ? x->so && !x->rt && !timed
                        : what == RESTS_REALTIME ? x->rt || timed
@@ -114,7 +166,7 @@ static void find_rests(hearing *x, bool hints, uint32_t without)
         if (what == RESTS_REALTIME && timed) probe.rule = rule_of(LEVEL_SI);
         problem p = hearing_problem(&probe);
         p.log = KEEP_NO_LOG;
-        hearing_decide(&probe, &p, flags, false);
+        if (!decide_within(steps, &probe, &p, flags, false)) continue;
         hearing_tell(&probe);
         if (probe.found.outcome != OUTCOME_HOLDS) continue;
         x->found.rests_on |= what;
@@ -146,9 +198,10 @@ static void look_into_order(hearing *x)
 {
     core_told core = {.weaker = CORE_WEAKER};
     bool hints = x->g.uses_hints, small = x->found.core.n <= CORE_SMALL;
-    bool contradiction = x->p.ordered || x->a.by == BY_EXHAUSTIVE;
+    bool weaker = x->a.by == BY_CAUSAL;
+    bool contradiction = x->p.ordered || x->a.by == BY_EXHAUSTIVE || weaker;
     if (contradiction && hearing_is_final(x) && hearing_reduces(x) &&
-        (rule_is_basic(x->rule) || !small)) {
+        (rule_is_basic(x->rule) || !small || weaker)) {
         parts few = {0};
         if (!small) sparse_suspects(&x->found, &x->p, &few);
         if (!few.n) {

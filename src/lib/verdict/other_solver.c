@@ -104,7 +104,7 @@ static void tell_answer(verdict *v, const history *h, emit_formula *f, const oth
                  s->name, s->name, encoding);
         verdict_reason(v, why);
     } else {
-        snprintf(why, sizeof why, "%s gave up", s->name);
+        snprintf(why, sizeof why, "%s gave up, for want of memory or of a method", s->name);
         verdict_reason(v, why);
     }
     if (v->outcome != OUTCOME_UNDECIDED) v->decided_by = decider_of(s->name);

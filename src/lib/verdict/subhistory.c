@@ -210,7 +210,7 @@ static bool add_candidates(maker *k, uint32_t ob)
     uint32_t open = k->open_of[ob];
     if (open == NO_ID) return false;
     for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1] && all; i++)
-        all = add_candidate(k, g->cand.at[i], key);
+        all = add_candidate(k, asg_cand(g, open, i), key);
     return all;
 }
 

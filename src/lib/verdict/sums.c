@@ -137,7 +137,8 @@ static span member_of(const history *h, txn_id t, const char *name)
     return (span){NULL, NULL};
 }
 
-/* A number of at most 18 digits at *p, which moves behind it. */
+/* A number of at most 18 digits at *p, which moves behind it.  With a fraction or an exponent it is
+   another number than its first digits are. */
 static bool read_integer(span *p, int64_t *out)
 {
     const char *at = p->at;
@@ -151,7 +152,7 @@ static bool read_integer(span *p, int64_t *out)
     }
     p->at = at;
     *out = minus ? -v : v;
-    return at > digits;
+    return at > digits && (at == p->end || strchr(" ,:]}\t\n\r", *at));
 }
 
 static void skip_blank(span *p)

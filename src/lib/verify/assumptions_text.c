@@ -59,6 +59,50 @@ void assumptions_write(strbuf *b, const history *h, const additions *add, const 
     }
 }
 
+/* --- telling ---------------------------------------------------------------------------------- */
+
+#define MOST_TOLD 8u /* edges of one assumption */
+
+static void tell_event(strbuf *b, const history *h, uint32_t of, uint8_t at)
+{
+    if (at == AT_POINT) {
+        strbuf_printf(b, "point %u", of);
+        return;
+    }
+    strbuf_str(b, at == AT_BEGIN ? "the begin of " : "the commit of ");
+    certificate_txn(b, h, of);
+}
+
+static void tell_edge(strbuf *b, const history *h, const added_edge *e)
+{
+    if (e->kind == ADDED_DEPENDS) {
+        certificate_txn(b, h, e->to);
+        strbuf_str(b, " saw ");
+        certificate_txn(b, h, e->from);
+        return;
+    }
+    tell_event(b, h, e->from, e->from_at);
+    strbuf_str(b, " is before ");
+    tell_event(b, h, e->to, e->to_at);
+}
+
+void assumptions_tell(strbuf *b, const history *h, const additions *add, size_t i)
+{
+    const addition *said = &add->at.at[i];
+    uint32_t first = additions_set_first(add, said->first_set), s = said->first_set;
+    uint32_t end = add->set_end.at[said->first_set + said->sets - 1];
+    for (uint32_t k = first; k < end; k++) {
+        bool next_set = k == add->set_end.at[s];
+        s += next_set;
+        if (k - first == MOST_TOLD) {
+            strbuf_printf(b, ", and %u more", end - k);
+            return;
+        }
+        if (k > first) strbuf_str(b, next_set ? ", or " : ", and ");
+        tell_edge(b, h, &add->edges.at[k]);
+    }
+}
+
 /* --- reading ---------------------------------------------------------------------------------- */
 
 static int hex_digit(char c)

@@ -13,6 +13,9 @@
 #include "history/additions.h"
 #include "verify/certificate_parse.h"
 
+/* What the i-th of them says, in words and whatever its module calls it. */
+void assumptions_tell(strbuf *b, const history *h, const additions *add, size_t i);
+
 /* The lines after the word `assumptions`. */
 additions *assumptions_read(parser *p, mem *m);
 ordered_event assumptions_read_event(parser *p, const char **s, size_t *n, uint32_t points);

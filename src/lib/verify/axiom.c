@@ -238,12 +238,13 @@ static bool step_rt(prover *x, parser *p)
     bool counts = to_commit ? l == LEVEL_GSI || l == LEVEL_PCSI || l == LEVEL_STRONG_SI
                             : !from_begin && commits_before_begins(x);
     if (!counts) return prover_no(x, "real time does not count, or not between these");
-    if (a == b || !stamps_rise(x, a, from_begin ? 1 : 3, b, to_commit ? 2 : 0))
+    /* (One whose commit returned before it began, or before it was called, took no part.) */
+    if ((a == b && from_begin) || !stamps_rise(x, a, from_begin ? 1 : 3, b, to_commit ? 2 : 0))
         return prover_no(x, "the times do not say so");
     if (x->law->reads == READS_UPDATES && !writes(x, a) && writes(x, b))
         return prover_no(x, "readers have no place before updates at this level");
     prover_put_not(x, prover_took_part(x, a));
-    prover_put(x, prover_before(x, e[0], e[1]));
+    if (e[0] != e[1]) prover_put(x, prover_before(x, e[0], e[1]));
     return prover_close(x);
 }
 

@@ -252,8 +252,10 @@ static bool read_head(parser *p, certificate_answer *a, claim *shown, subject *o
     a->aborted_read = read_aborted(p);
     read_definition(p, a);
     if (same && !a->definition && next_line_is(p, "changes")) read_changes(p, a, of);
-    if (!a->definition && next_line_is(p, "assumptions"))
+    if (!a->definition && next_line_is(p, "assumptions")) {
         a->assumed = assumptions_read(p, p->names.m);
+        a->assumed_of = p->names.h;
+    }
     if (!a->definition && !level_known(c)) {
         guard_set_position(p->guard, level_line, level_column);
         guard_fail(p->guard, GUARD_PARSE, "no level of that name");

@@ -25,6 +25,8 @@ typedef struct certificate_answer {
     uint64_t changes;
     const struct additions
         *assumed; /* what the head declares (assumptions_text.h), in m; or NULL */
+    const history
+        *assumed_of; /* the history that it speaks of: recorded, or as a module changed it */
 } certificate_answer;
 
 /* Text that is no certificate leaves by m's guard, GUARD_PARSE with its position.  h is the history

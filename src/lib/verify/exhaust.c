@@ -6,10 +6,12 @@
  * session, real time and version positions allow it and its reads return what the keys hold after
  * all commits before it (serializability), or after some of them, its snapshot, since which nobody
  * has committed a key that it writes (snapshot isolation in the form of Crooks et al. 2017).  At
- * the weaker levels every order with every choice of writers is put to recheck.c as a claim.
+ * the weaker levels, and under what modules added, every order with every choice of writers is put
+ * to recheck.c as a claim; an order of events then, where transactions have a begin of their own.
  */
 #include <assert.h>
 
+#include "history/additions.h"
 #include "verify/certificate.h"
 #include "verify/proof_check.h"
 
@@ -257,9 +259,19 @@ typedef struct trial {
     run *r;
     sources *s;
     claim claim;
+    const history *h;
     txn_id order[MOST];
     chosen_reads choices;
     uint64_t tries;
+
+    /* Under what modules added, which has no points here (recheck_without_points). */
+    bool runs;                     /* reads are of one state: orders that break one are cut off */
+    bool apart[MOST], begun[MOST]; /* it has a begin of its own; which stands */
+    uint32_t snapshot[MOST];       /* so many commits before that */
+    uint32_t stands_before[2 * MOST]; /* per event: those that must not stand before it, as a set */
+    uint32_t there;                   /* the events that have a place */
+    bool tangled;                     /* the order of two begins may matter by itself */
+    event_order events;
 } trial;
 
 static bool stands(trial *x)
@@ -268,7 +280,7 @@ static bool stands(trial *x)
     mem *m = x->r->c->m;
     void *from = mem_get(m, 1);
     x->claim.choices = x->choices;
-    bool yes = claim_recheck(&x->claim, x->r->c->h, m, &why);
+    bool yes = claim_recheck(&x->claim, x->h, m, &why);
     x->tries = !yes && why == claim_too_large ? MOST_TRIES + 1 : x->tries + 1; /* proves nothing */
     mem_free_since(m, from);
     guard_tick(m->guard);
@@ -315,22 +327,113 @@ static bool choose(trial *x, uint32_t at, uint32_t j)
     return false;
 }
 
+/* --- events, under what modules added --------------------------------------------------------- */
+
+static uint32_t event_of(const trial *x, uint32_t i, uint32_t at)
+{
+    return 2 * i + (at == AT_COMMIT || !x->apart[i]);
+}
+
+/* The number of a transaction among those that are tried; MOST: it takes no part. */
+static uint32_t tried(const run *r, txn_id t)
+{
+    for (uint32_t i = 0; i < r->n; i++)
+        if (r->t[i] == t) return i;
+    return MOST;
+}
+
+/* Plain statements cut the search short; all of them are looked at again by recheck_assumed. */
+static void load_events(trial *x, const additions *add)
+{
+    const run *r = x->r;
+    for (uint32_t i = 0; i < r->n; i++) x->apart[i] = recheck_begins_apart(r->c, r->t[i]);
+    for (size_t k = 0; k < add->at.n; k++) {
+        const addition *said = &add->at.at[k];
+        uint32_t e = additions_set_first(add, said->first_set);
+        for (uint32_t end = add->set_end.at[said->first_set + said->sets - 1]; e < end; e++) {
+            const added_edge *g = &add->edges.at[e];
+            uint32_t a = tried(r, g->from), b = tried(r, g->to);
+            if (a == MOST || b == MOST || a == b) continue;
+            if (g->from_at == AT_BEGIN && g->to_at == AT_BEGIN && x->apart[a] && x->apart[b])
+                x->tangled = true;
+            if (said->sets == 1)
+                x->stands_before[event_of(x, a, g->from_at)] |= 1u << event_of(x, b, g->to_at);
+        }
+    }
+}
+
+/* Gives the event the next place; false: what modules added is against it. */
+static bool place_event(trial *x, uint32_t i, uint32_t at)
+{
+    uint32_t e = event_of(x, i, at);
+    ordered_event next = {x->r->t[i], at};
+    if (x->stands_before[e] & x->there) return false;
+    x->there |= 1u << e;
+    vec_push(x->r->c->m, &x->events, next);
+    return true;
+}
+
+static void take_event(trial *x, uint32_t i, uint32_t at)
+{
+    x->there &= ~(1u << event_of(x, i, at));
+    x->events.n--;
+}
+
+static bool some_order(trial *x);
+
+/* Begins side by side are tried in one order only, unless that may matter. */
+static bool begins_next(trial *x, uint32_t i)
+{
+    const ordered_event *last = x->events.n ? &x->events.at[x->events.n - 1] : NULL;
+    if (!x->tangled && last && last->at == AT_BEGIN && last->of > x->r->t[i]) return false;
+    size_t keep = x->r->bound.n;
+    bool yes = false;
+    x->snapshot[i] = x->r->placed;
+    if (x->runs && !reads_fit(x->r, i, x->r->placed)) return false;
+    if (place_event(x, i, AT_BEGIN)) {
+        x->begun[i] = true;
+        yes = some_order(x);
+        x->begun[i] = false;
+        take_event(x, i, AT_BEGIN);
+    }
+    unbind(x->r, keep);
+    return yes;
+}
+
+static bool commits_next(trial *x, uint32_t i)
+{
+    run *r = x->r;
+    size_t keep = r->bound.n;
+    bool yes = false;
+    if (!ready(r, i) || (x->runs && x->apart[i] && earliest(r, i) > x->snapshot[i])) return false;
+    if (x->runs && !x->apart[i] && !reads_fit(r, i, r->placed)) return false;
+    if (!x->h->assumed || place_event(x, i, AT_COMMIT)) {
+        r->order[r->placed++] = i;
+        r->place[i] = r->placed;
+        yes = some_order(x);
+        r->place[i] = 0;
+        r->placed--;
+        if (x->h->assumed) take_event(x, i, AT_COMMIT);
+    }
+    unbind(r, keep);
+    return yes;
+}
+
 static bool some_order(trial *x)
 {
     run *r = x->r;
+    if (x->h->assumed) x->tries++;
+    if (x->tries > MOST_TRIES) return false;
     if (r->placed == r->want) {
         for (uint32_t i = 0; i < r->placed; i++) x->order[i] = r->t[r->order[i]];
         x->claim.ordered = r->placed;
+        x->claim.events = x->events;
         x->choices.n = 0;
         return choose(x, 0, r->placed ? r->r_first[r->order[0]] : 0);
     }
     for (uint32_t i = 0; i < r->n; i++) {
-        if (!r->in[i] || r->place[i] || !ready(r, i)) continue;
-        r->order[r->placed++] = i;
-        r->place[i] = r->placed;
-        if (some_order(x)) return true;
-        r->place[i] = 0;
-        r->placed--;
+        if (!r->in[i] || r->place[i]) continue;
+        if (x->apart[i] && !x->begun[i] ? begins_next(x, i) : commits_next(x, i)) return true;
     }
     return false;
 }
@@ -351,8 +454,20 @@ bool exhaust(checker *c, sources *s, const char **why)
         *why = "more than 8 transactions: too many to try all orders";
         return false;
     }
-    bool strong = l == LEVEL_SER || l == LEVEL_SSER || l == LEVEL_LIN || l == LEVEL_SI;
-    trial x = {.r = &r, .s = s, .claim = *c->v};
+    bool runs = l == LEVEL_SER || l == LEVEL_SSER || l == LEVEL_LIN || l == LEVEL_SI;
+    trial x = {.r = &r, .s = s, .claim = *c->v, .h = h, .runs = runs};
+    history flat = *h;
+    if (h->assumed) {
+        *why = l == LEVEL_LIN ? "orders of single operations are not tried under assumptions"
+                              : recheck_refuses_additions(c);
+        if (*why) return false;
+        additions *add = recheck_without_points(c);
+        if (!add) return true; /* helper points in a circle have no place in any order */
+        flat.assumed = add;
+        x.h = &flat;
+        load_events(&x, add);
+        vec_reserve(c->m, &x.events, 2 * MOST);
+    }
     x.claim.outcome = OUTCOME_HOLDS;
     x.claim.order = x.order;
     vec_reserve(c->m, &x.choices, c->reads.n + 1); /* it must not move between mark and release */
@@ -367,7 +482,7 @@ bool exhaust(checker *c, sources *s, const char **why)
         }
         memset(r.place, 0, sizeof r.place);
         r.placed = 0;
-        if (possible && (strong ? found(&r) : some_order(&x))) {
+        if (possible && (runs && !h->assumed ? found(&r) : some_order(&x))) {
             *why = "an order of the transactions explains every read";
             return false;
         }

@@ -299,8 +299,8 @@ static uint32_t *by_clock(reading *e, enum iso_op op)
     if (e->clock[k]) return e->clock[k];
     uint32_t *m = e->clock[k] = square(e);
     for (uint32_t a = 1; a < e->n; a++)
-        for (uint32_t b = 1; b < e->n; b++)
-            if (a != b && (!f->maybe[a] || op == ISO_BC) &&
+        for (uint32_t b = 1; b < e->n; b++) /* one that ended before it began is before itself */
+            if ((a != b || op != ISO_BC) && (!f->maybe[a] || op == ISO_BC) &&
                 clock_before(f, a, of[k].first, b, of[k].second))
                 m[(size_t)a * e->n + b] = both(e->c, e->c->act[a], e->c->act[b]);
     return m;

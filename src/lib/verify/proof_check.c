@@ -403,7 +403,7 @@ static bool step_rup(prover *x, parser *p)
     while (ok && parse_word(p, &s, &n)) {
         uint64_t hint_id = parse_number(p, "the number of a step", s, n);
         if (!hint_id || hint_id >= id) {
-            ok = prover_no(x, "a hint is no earlier step");
+            ok = prover_no(x, "a hint is not an earlier step");
             break;
         }
         int did = conflict ? 0 : propagate(x, hint_id - 1);

@@ -232,6 +232,12 @@ bool recheck_trusted(checker *c); /* recheck_trusted.c: by timestamps */
 /* recheck_assumed.c: the order of events keeps what modules added. */
 bool recheck_assumed(checker *c);
 bool recheck_takes_additions(enum level_id level);
+/* Why the level does not take what this history has of it; NULL: it does. */
+const char *recheck_refuses_additions(const checker *c);
+/* Has the transaction a begin of its own?  In a mixture those of snapshot isolation have. */
+bool recheck_begins_apart(const checker *c, txn_id t);
+/* without_points.c: the same demands on the order of transactions; NULL: no order meets them. */
+struct additions *recheck_without_points(checker *c);
 /* Do begins have places of their own at this level? */
 bool recheck_orders_begins(enum level_id level);
 

@@ -36,8 +36,7 @@ typedef struct event_places {
     uint32_t *point;          /* per helper point; 0: it has no place */
 } event_places;
 
-/* Has the transaction a begin of its own?  In a mixture those of snapshot isolation have. */
-static bool begins_apart(const checker *c, txn_id t)
+bool recheck_begins_apart(const checker *c, txn_id t)
 {
     return c->row ? c->row[t] == ROW_SI : recheck_orders_begins(c->v->level.id);
 }
@@ -61,7 +60,7 @@ static bool load_places(checker *c, event_places *x)
                                         : &x->commit[of];
         if (*to) return recheck_no(c, NO_ID, "the order of events names an event twice");
         *to = place;
-        bool begins = at != AT_POINT && begins_apart(c, of);
+        bool begins = at != AT_POINT && recheck_begins_apart(c, of);
         if (at == AT_BEGIN) {
             if (!begins) return recheck_no(c, of, "has no begin of its own at this level");
             if (!c->place[of]) return recheck_no(c, of, "takes no part");
@@ -153,16 +152,23 @@ static bool has_paths(enum level_id level)
            level == LEVEL_FCV || level == LEVEL_MV || level == LEVEL_UA || level == LEVEL_NLU;
 }
 
+const char *recheck_refuses_additions(const checker *c)
+{
+    if (!recheck_takes_additions(c->v->level.id) || c->v->definition)
+        return "the level does not take what modules add";
+    if (has_paths(c->v->level.id) && has_chosen_steps(c->h->assumed))
+        return "the level does not take dependencies that are chosen";
+    return NULL;
+}
+
 bool recheck_assumed(checker *c)
 {
     const additions *add = c->h->assumed;
+    const char *refused = recheck_refuses_additions(c);
     event_places x;
-    if (!recheck_takes_additions(c->v->level.id) || c->v->definition)
-        return recheck_no(c, NO_ID, "the level does not take what modules add");
+    if (refused) return recheck_no(c, NO_ID, refused);
     if (c->v->events.n >= UINT32_MAX - 1)
         return recheck_no(c, NO_ID, "the order of events is too long");
-    if (has_paths(c->v->level.id) && has_chosen_steps(add))
-        return recheck_no(c, NO_ID, "the level does not take dependencies that are chosen");
     if (!load_places(c, &x)) return false;
     load_depends(c);
     for (size_t i = 0; i < add->at.n; i++) {

@@ -12,6 +12,7 @@
  * did.  What a list of unknown initial content held at first is the same for both orders.
  */
 #include "base/hash.h"
+#include "base/search.h"
 #include "base/sort.h"
 #include "verify/recheck.h"
 
@@ -211,15 +212,9 @@ static bool shown_by_others(const checker *c, txn_id t, const seen *r, const val
 static uint32_t rank_of(const points *z, key_id k, uint32_t w)
 {
     if (w == NO_ID) return 0;
-    uint32_t lo = z->x.first[k], hi = z->x.first[k + 1];
-    while (lo < hi) {
-        uint32_t mid = lo + (hi - lo) / 2;
-        if (z->write_at[z->x.place[mid]] < z->write_at[w])
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo - z->x.first[k] + 1;
+    SEARCH_FIRST(uint32_t, at, z->x.first[k], z->x.first[k + 1],
+                 z->write_at[z->x.place[at]] >= z->write_at[w]);
+    return at - z->x.first[k] + 1;
 }
 
 /* The versions of list k along the points, from that initial content, in list[0..]. */
@@ -260,6 +255,28 @@ static seq find_initial_list(points *z, const list_read *reads, size_t n, const 
     return init;
 }
 
+/* Is it one plain value instead of a list of one element?  A read of what was appended to it does
+   not tell, so that where no read along the commit order saw it as it was, one along the points may
+   say so. */
+static bool initial_is_scalar(points *z, const list_read *reads, size_t n, const value_id *what,
+                              seq known)
+{
+    checker *c = z->c;
+    bool told = known.scalar;
+    for (size_t i = 0; i < n; i++) {
+        const seen *r = &c->reads.at[reads[i].at];
+        uint32_t w;
+        seq x;
+        bool pin;
+        if (recheck_version_at(c, r->key, r->value) == c->v_first[r->key]) return known.scalar;
+        if (known.n == 1 && shown_by_others(c, reads[i].txn, r, &what[reads[i].at], &x, &pin) &&
+            named_source(z, reads[i].txn, r, &w) && w == NO_ID && x.n == 1 &&
+            x.at[0] == known.at[0])
+            told = x.scalar;
+    }
+    return told;
+}
+
 /* One read of a list: what it saw is the version that it names, right before its own if it saw own
    appends. */
 static bool check_list(points *z, txn_id t, const seen *r, const value_id *what,
@@ -298,7 +315,9 @@ static bool check_key(points *z, const list_read *reads, size_t n, const value_i
         seq known = recheck_content(c, &c->versions[c->v_first[k]]);
         value_id *copy = mem_array(c->m, value_id, (size_t)known.n + 1);
         if (known.n) memcpy(copy, known.at, known.n * sizeof *copy);
-        replay_points(z, k, (seq){copy, known.n, known.scalar}, list);
+        seq init = {copy, known.n, known.scalar};
+        if (c->open[k]) init.scalar = initial_is_scalar(z, reads, n, what, init);
+        replay_points(z, k, init, list);
         mem_put(c->m, copy);
     }
     for (size_t i = 0; i < n && ok; i++) {

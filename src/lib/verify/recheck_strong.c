@@ -12,6 +12,7 @@
  */
 #include <assert.h>
 
+#include "base/search.h"
 #include "verify/recheck.h"
 
 void recheck_load_installers(checker *c)
@@ -56,15 +57,8 @@ uint32_t recheck_next_installer(const installers *x, const seen *r, uint32_t p3)
 /* The last installer of k before place p; 0: none. */
 uint32_t recheck_installer_before(const installers *x, key_id k, uint32_t p)
 {
-    uint32_t lo = x->first[k], hi = x->first[k + 1];
-    while (lo < hi) {
-        uint32_t mid = lo + (hi - lo) / 2;
-        if (x->place[mid] < p)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo > x->first[k] ? x->place[lo - 1] : 0;
+    SEARCH_FIRST(uint32_t, at, x->first[k], x->first[k + 1], x->place[at] >= p);
+    return at > x->first[k] ? x->place[at - 1] : 0;
 }
 
 /* --- real time of snapshot isolation --------------------------------------------------------- */
@@ -200,12 +194,12 @@ static bool check_commits(checker *c, const times *z)
     bool any = false;
     for (uint32_t p = c->n; p >= 1 && z->commits; p--) {
         txn_id t = c->v->order[p - 1];
-        if (any && recheck_stamp(c->h, t, 2, &at) && happened_before(z, earliest, at))
-            return recheck_no(c, t, "committed after one that stands behind it");
-        if (recheck_stamp(c->h, t, 3, &at) && (!any || at < earliest)) {
+        if (recheck_stamp(c->h, t, 3, &at) && (!any || at < earliest)) { /* its own, too */
             earliest = at;
             any = true;
         }
+        if (any && recheck_stamp(c->h, t, 2, &at) && happened_before(z, earliest, at))
+            return recheck_no(c, t, "committed after itself, or one that stands behind it");
     }
     return true;
 }
@@ -290,10 +284,12 @@ bool recheck_real_time(checker *c)
     for (uint32_t p = c->n; p >= 1; p--) {
         txn_id t = c->v->order[p - 1];
         int64_t begin, end;
+        /* its own end counts, too: one that ended before it began has no place */
+        if (time_of(c->h, t, true, &end) && end < earliest_end) earliest_end = end;
         if (time_of(c->h, t, false, &begin) && earliest_end < begin &&
             (uint64_t)begin - (uint64_t)earliest_end >= drift)
-            return recheck_no(c, t, "began after the end of one that stands behind it");
-        if (time_of(c->h, t, true, &end) && end < earliest_end) earliest_end = end;
+            return recheck_no(c, t,
+                              "began after its own end, or that of one that stands behind it");
     }
     return true;
 }

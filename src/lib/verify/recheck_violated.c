@@ -335,10 +335,10 @@ static bool check_edge(checker *c, const cycle_link *e)
     if (!strcmp(e->edge, "so"))
         return (c->v->session_order && txn_status_of(h, e->from) == TXN_COMMITTED &&
                 h->txn_session[e->from] == h->txn_session[e->to] && e->from < e->to) ||
-               recheck_no(c, e->from, "a session edge that is none");
+               recheck_no(c, e->from, "session order does not order these two");
     if (!strcmp(e->edge, "rt"))
         return real_time(h, e->from, e->to) || real_commits(c, e->from, e->to) ||
-               recheck_no(c, e->from, "a real-time edge that is none");
+               recheck_no(c, e->from, "real time does not order these two");
     if (e->key >= history_keys(h)) return recheck_no(c, e->from, "an edge without its key");
     bool from = recheck_install(c, e->from, e->key) != NO_ID,
          to = recheck_install(c, e->to, e->key) != NO_ID;

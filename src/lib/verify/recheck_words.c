@@ -297,6 +297,11 @@ static void reach_node(words *w, uint64_t node)
     vec_push(w->c->m, &w->todo, node);
 }
 
+static void reach_place(words *w, uint32_t place, uint32_t state)
+{
+    if (place >= w->lo && place <= w->hi) reach_node(w, (uint64_t)place * w->states + state);
+}
+
 static uint64_t place_node(const words *w, uint32_t place, uint32_t state)
 {
     return (uint64_t)place * w->states + state;
@@ -331,20 +336,54 @@ static void back_to_reader(words *w, uint32_t p, uint32_t reader, const wire *e)
     bool pred = reader & 1;
     if (reader / 2 == p || (e->letter == W_RW_ITEM && pred) || (e->letter == W_RW_PRED && !pred))
         return;
-    reach_node(w, place_node(w, reader / 2, e->from));
+    reach_place(w, reader / 2, e->from);
 }
 
-/* From a writer back to the readers of earlier versions. */
+/* The link of a version stands for the readers of it and of all before it, and there is one more in
+   front of those of a key, for the readers of the initial state. */
+static uint32_t readers_link(key_id k, uint32_t of)
+{
+    return of + k + 1;
+}
+
+/* From a writer back to the readers of earlier versions.  It is not led to by its own reads: up to
+   the first version that it read of the key, the readers are gone through one by one. */
 static void back_to_readers(words *w, uint32_t p, key_id k, const wire *e)
 {
     const checker *c = w->c;
-    uint32_t at = words_version(c, k, p);
-    for (uint32_t i = c->by_key.first[k]; i < at; i++)
-        for (uint32_t r = w->readers_first[i]; r < w->readers_first[i + 1]; r++)
+    uint32_t first = c->by_key.first[k], at = words_version(c, k, p), own = at;
+    bool initial = false;
+    for (uint32_t i = c->r_first[p]; i < c->r_first[p + 1]; i++) {
+        const seen *r = &c->reads.at[i];
+        if (r->key != k) continue;
+        uint32_t from = r->value ? words_version(c, k, r->value) : first;
+        initial = initial || !r->value;
+        own = from < own ? from : own;
+    }
+    for (uint32_t i = at; i > own;)
+        for (uint32_t r = w->readers_first[--i]; r < w->readers_first[i + 1]; r++)
             back_to_reader(w, p, w->readers[r], e);
+    w->c->steps += at - own;
+    if (!initial) {
+        reach_node(w, link_node(w, readers_link(k, own) - 1, e));
+        return;
+    }
     for (uint32_t r = w->begin_readers_first[k]; r < w->begin_readers_first[k + 1]; r++)
         back_to_reader(w, p, w->begin_readers[r], e);
-    w->c->steps += at - c->by_key.first[k];
+}
+
+/* From the link of a version to its readers, and to the link before it. */
+static void back_over_readers(words *w, uint32_t link, const wire *e)
+{
+    const checker *c = w->c;
+    key_id k = w->link_key[link];
+    uint32_t none = UINT32_MAX; /* the writer is not known here */
+    bool begin = link == c->by_key.first[k] + k;
+    const uint32_t *first = begin ? &w->begin_readers_first[k] : &w->readers_first[link - k - 1];
+    const uint32_t *readers = begin ? w->begin_readers : w->readers;
+    for (uint32_t r = first[0]; r < first[1]; r++) back_to_reader(w, none, readers[r], e);
+    w->c->steps += first[1] - first[0];
+    if (!begin) reach_node(w, link_node(w, link - 1, e));
 }
 
 static void back_over_keys(words *w, uint32_t p, uint32_t e)
@@ -359,7 +398,8 @@ static void back_over_keys(words *w, uint32_t p, uint32_t e)
             continue;
         }
         uint32_t at = words_version(c, k, p);
-        if (at > c->by_key.first[k]) reach_node(w, link_node(w, at - 1, &w->wires.at[e]));
+        if (at > c->by_key.first[k] && c->by_key.place[at - 1] >= w->lo)
+            reach_node(w, link_node(w, at - 1, &w->wires.at[e]));
     }
 }
 
@@ -373,11 +413,12 @@ static void back_over_wire(words *w, uint32_t p, uint32_t index)
         if (e->classes & w->class[p]) reach_node(w, place_node(w, p, e->from));
         return;
     case W_SO:
-        if (c->v->session_order && c->so_pred[p]) reach_node(w, link_node(w, c->so_pred[p], e));
+        if (c->v->session_order && c->so_pred[p] && c->so_pred[p] >= w->lo)
+            reach_node(w, link_node(w, c->so_pred[p], e));
         return;
     case W_WR:
         for (uint32_t i = c->r_first[p]; i < c->r_first[p + 1]; i++)
-            if (c->reads.at[i].value) reach_node(w, place_node(w, c->reads.at[i].value, e->from));
+            if (c->reads.at[i].value) reach_place(w, c->reads.at[i].value, e->from);
         return;
     case W_WW:
     case W_RW:
@@ -386,7 +427,7 @@ static void back_over_wire(words *w, uint32_t p, uint32_t index)
     case W_WR_EARLY:
     case W_WW_EARLY: return; /* of a reader's own walk only: missed_reads.c */
     case W_CO:
-        if (p > 1) reach_node(w, link_node(w, p - 1, e));
+        if (p > w->lo) reach_node(w, link_node(w, p - 1, e));
         return;
     case W_RT:
         n = w->ended_before[p];
@@ -398,7 +439,7 @@ static void back_over_wire(words *w, uint32_t p, uint32_t index)
         for (uint32_t i = x->upto_first[p]; i < x->upto_first[p + 1]; i++)
             reach_node(w, link_node(w, (uint32_t)(base + x->upto.at[i]), e));
         for (uint32_t i = x->single_first[p]; i < x->single_first[p + 1]; i++)
-            reach_node(w, place_node(w, x->single.at[i], e->from));
+            reach_place(w, x->single.at[i], e->from);
         return;
     }
     }
@@ -415,14 +456,17 @@ static void back_over_link(words *w, uint64_t node)
     const wire *e = &w->wires.at[w->of_letter[letter].at[(node - w->links_from[letter]) % n]];
     switch (letter) {
     case W_SO:
-        if (c->so_pred[link]) before = c->so_pred[link];
+        if (c->so_pred[link] && c->so_pred[link] >= w->lo) before = c->so_pred[link];
         break;
     case W_CO:
-        if (link > 1) before = link - 1;
+        if (link > w->lo) before = link - 1;
         break;
+    case W_RW:
+    case W_RW_ITEM:
+    case W_RW_PRED: back_over_readers(w, link, e); return;
     case W_WW:
         p = c->by_key.place[link];
-        if (!w->is_first[link]) before = link - 1;
+        if (!w->is_first[link] && c->by_key.place[link - 1] >= w->lo) before = link - 1;
         break;
     case W_SETTLED: {
         const settled_chains *x = w->chains[e->classes];
@@ -436,7 +480,7 @@ static void back_over_link(words *w, uint64_t node)
         if (link) before = link - 1;
         break;
     }
-    reach_node(w, place_node(w, p, e->from));
+    reach_place(w, p, e->from);
     if (before != UINT32_MAX) reach_node(w, link_node(w, before, e));
 }
 
@@ -540,11 +584,11 @@ static void load_graph(words *w)
     for (size_t i = 0; i < n; i++) w->into_first[w->wires.at[i].to + 2]++;
     for (uint32_t s = 0; s <= w->states; s++) w->into_first[s + 2] += w->into_first[s + 1];
     for (uint32_t i = 0; i < n; i++) w->into[w->into_first[w->wires.at[i].to + 1]++] = i;
-    size_t links[W_TEST] = {[W_SO] = (size_t)c->n + 1,
-                            [W_WW] = c->by_key.first[history_keys(c->h)],
-                            [W_CO] = (size_t)c->n + 1,
-                            [W_RT] = w->n_ended,
-                            [W_SETTLED] = w->chain_links[32]};
+    size_t keys = history_keys(c->h), versions = c->by_key.first[keys];
+    size_t links[W_TEST] = {[W_SO] = (size_t)c->n + 1,     [W_WW] = versions,
+                            [W_RW] = versions + keys,      [W_RW_ITEM] = versions + keys,
+                            [W_RW_PRED] = versions + keys, [W_CO] = (size_t)c->n + 1,
+                            [W_RT] = w->n_ended,           [W_SETTLED] = w->chain_links[32]};
     w->nodes = ((size_t)c->n + 1) * w->states;
     for (int letter = W_SO; letter < W_TEST; letter++) {
         w->links_from[letter] = w->nodes;
@@ -552,6 +596,21 @@ static void load_graph(words *w)
     }
     w->links_from[W_TEST] = w->nodes;
     w->mark = mem_array0(c->m, uint32_t, w->nodes + 1);
+    w->link_key = mem_array(c->m, key_id, versions + keys + 1);
+    for (key_id k = 0; k < keys; k++)
+        for (size_t i = c->by_key.first[k]; i <= c->by_key.first[k + 1]; i++)
+            w->link_key[i + k] = k;
+}
+
+/* What walks need; orders that nothing goes back in need none of it. */
+static void load_walks(words *w)
+{
+    if (w->mark) return;
+    load_classes(w);
+    load_ends(w);
+    load_settled(w);
+    load_readers(w);
+    load_graph(w);
 }
 
 /* --- a key of its own ------------------------------------------------------------------------- */
@@ -574,30 +633,11 @@ static bool check_own_keys(words *w, enum read_class of)
     return true;
 }
 
-/* --- closed walks ----------------------------------------------------------------------------- */
-
-static bool check_closed(words *w, net x)
-{
-    checker *c = w->c;
-    for (uint32_t p = 1; p <= c->n; p++) {
-        uint64_t goal = place_node(w, p, x.in);
-        w->epoch++;
-        w->todo.n = 0;
-        reach_node(w, place_node(w, p, x.out));
-        while (w->todo.n) {
-            uint64_t node = w->todo.at[--w->todo.n];
-            if (node == goal)
-                return recheck_no(c, c->v->order[p - 1],
-                                  "stands on a closed walk that the definition forbids");
-            back_from_node(w, node);
-        }
-        if (recheck_too_large(c, 0)) return false;
-    }
-    return true;
-}
+/* --- closed walks ------------------------------------------------------------------------------
+   The network's end leads back to its beginning (net_of_cycle), at which no other step arrives. */
 
 /* Tarjan's search for strong components, without recursion: `low` is the lowest number that is
-   reached from a node and is still open. */
+   reached from a node and is still open.  A node of a closed component has that one's number. */
 typedef struct frame {
     uint64_t node;
     size_t first, next; /* its neighbours on the stack of them */
@@ -605,7 +645,7 @@ typedef struct frame {
 
 typedef struct components {
     uint32_t *number, *low;
-    uint32_t last;
+    uint32_t last, closed; /* how many nodes were opened, components closed */
     VEC(frame) frames;
     VEC(uint64_t) open, neighbours;
 } components;
@@ -629,9 +669,11 @@ static void open_component(words *w, components *z, uint64_t node)
 static bool close_component(const words *w, components *z, uint64_t node, net x)
 {
     bool more = z->open.at[z->open.n - 1] != node, begins = false;
+    z->closed++;
     for (uint64_t last = node + 1; last != node;) {
         last = z->open.at[--z->open.n];
         z->low[last] = CLOSED_COMPONENT;
+        z->number[last] = z->closed;
         begins = begins || (last < w->links_from[W_SO] && last % w->states == x.in);
     }
     return more && begins;
@@ -639,6 +681,7 @@ static bool close_component(const words *w, components *z, uint64_t node, net x)
 
 static bool cycle_from(words *w, components *z, uint64_t root, net x)
 {
+    bool found = false;
     open_component(w, z, root);
     while (z->frames.n) {
         frame *f = &z->frames.at[z->frames.n - 1];
@@ -657,27 +700,108 @@ static bool cycle_from(words *w, components *z, uint64_t root, net x)
             frame *above = &z->frames.at[z->frames.n - 1];
             if (z->low[node] < z->low[above->node]) z->low[above->node] = z->low[node];
         }
-        if (z->low[node] == z->number[node] && close_component(w, z, node, x)) return true;
+        if (z->low[node] == z->number[node] && close_component(w, z, node, x)) found = true;
+    }
+    return found;
+}
+
+/* A walk of the network from a place to itself.  It stays within the component of its ends. */
+static bool is_closed_at(words *w, const components *z, net x, uint32_t p)
+{
+    uint64_t goal = place_node(w, p, x.in);
+    uint32_t component = z->number[goal];
+    w->epoch++;
+    w->todo.n = 0;
+    reach_node(w, place_node(w, p, x.out));
+    while (w->todo.n) {
+        uint64_t node = w->todo.at[--w->todo.n];
+        if (node == goal) return true;
+        bool other_begin = node < w->links_from[W_SO] && node % w->states == x.in;
+        if (z->number[node] == component && !other_begin) back_from_node(w, node);
     }
     return false;
 }
 
-/* The network's end leads back to its beginning. */
-static bool check_cycles(words *w, net x)
+/* Where closed walks can be: all steps but rw go forward, so a walk that crosses the gap between
+   two places comes back over it by an rw, from a reader to an earlier place.  Gaps that none goes
+   over cut the order into parts.  Per place, the last one of its part; NULL if every part is one
+   place. */
+static uint32_t *order_parts(words *w)
+{
+    const checker *c = w->c;
+    uint32_t *end = mem_array(c->m, uint32_t, (size_t)c->n + 2), last = 0;
+    bool any = false;
+    for (uint32_t p = 0; p <= c->n; p++) end[p] = p;
+    for (uint32_t p = 1; p <= c->n; p++)
+        for (uint32_t i = c->r_first[p]; i < c->r_first[p + 1]; i++) {
+            const seen *r = &c->reads.at[i];
+            uint32_t next = words_version(c, r->key, r->value + 1);
+            if (next == c->by_key.first[r->key + 1] || c->by_key.place[next] >= p) continue;
+            end[c->by_key.place[next]] = p; /* (p rises) */
+            any = true;
+        }
+    for (uint32_t p = 1; any && p <= c->n; p++) {
+        last = end[p] > last ? end[p] : last;
+        end[p] = last; /* at least p */
+    }
+    for (uint32_t p = c->n; any && p > 1; p--)
+        if (end[p - 1] >= p) end[p - 1] = end[p];
+    if (any) return end;
+    mem_put(c->m, end);
+    return NULL;
+}
+
+/* The places that are walked for this one.  The chains of real time and of settled steps have no
+   places in their order, so with these all are walked. */
+static void enter_part(words *w, const uint32_t *parts, uint32_t p)
+{
+    bool all = w->timed || w->of_letter[W_SETTLED].n;
+    if (!all && p <= w->hi) return;
+    w->lo = all ? 1 : p;
+    w->hi = all ? w->c->n : parts[p];
+}
+
+static bool find_cycles(words *w, components *z, const uint32_t *parts, net x, bool once)
 {
     checker *c = w->c;
-    components z = {.number = mem_array0(c->m, uint32_t, w->nodes + 1),
-                    .low = mem_array0(c->m, uint32_t, w->nodes + 1)};
+    bool any = false;
+    w->hi = 0;
     for (uint32_t p = 1; p <= c->n; p++) {
+        enter_part(w, parts, p);
         uint64_t root = place_node(w, p, x.in);
-        if (!z.number[root] && cycle_from(w, &z, root, x))
+        if (w->lo < w->hi && !z->number[root] && cycle_from(w, z, root, x)) any = true;
+        if (any && !once)
             return recheck_no(c, c->v->order[p - 1],
                               "stands on a cycle that the definition forbids");
         if (recheck_too_large(c, 0)) return false;
     }
+    w->hi = 0;
+    for (uint32_t p = 1; any && p <= c->n; p++) {
+        enter_part(w, parts, p);
+        bool alone = z->number[place_node(w, p, x.in)] != z->number[place_node(w, p, x.out)];
+        if (!alone && is_closed_at(w, z, x, p))
+            return recheck_no(c, c->v->order[p - 1],
+                              "stands on a closed walk that the definition forbids");
+        if (recheck_too_large(c, 0)) return false;
+    }
+    return true;
+}
+
+/* `once`: of closed walks only those that are one walk of the network, not several in a row.  These
+   are cycles, too, so the search for each is needed only where there is a cycle. */
+static bool check_cycles(words *w, net x, bool once)
+{
+    checker *c = w->c;
+    uint32_t *parts = order_parts(w);
+    if (!parts) return true;
+    load_walks(w);
+    components z = {.number = mem_array0(c->m, uint32_t, w->nodes + 1),
+                    .low = mem_array0(c->m, uint32_t, w->nodes + 1)};
+    bool ok = find_cycles(w, &z, parts, x, once);
     mem_put(c->m, z.number);
     mem_put(c->m, z.low);
-    return true;
+    mem_put(c->m, parts);
+    return ok;
 }
 
 /* --- axioms ----------------------------------------------------------------------------------- */
@@ -784,29 +908,125 @@ static bool read_own_key(reading *r, const iso_node *f)
     return true;
 }
 
-static void read_irreflexive(reading *r, const iso_node *of)
+/* A beginning of its own, to which only the end of a whole walk leads back: E itself may have loops
+   at its first state. */
+static net net_of_cycle(words *w, net e)
 {
-    const iso_node *x = meant(of), *last = x->op == ISO_SEQ ? meant(x->kid[1]) : x;
-    if (x->op == ISO_SEQ &&
-        (last->op == ISO_RW || last->op == ISO_RW_ITEM || last->op == ISO_RW_PRED)) {
-        net p = net_of(r->w, x->kid[0]);
-        /* A transaction does not overwrite what it read itself, so a P that relates it to itself
+    net begin = net_of_step(w, W_TEST, ALL_CLASSES);
+    return net_plus(w, net_seq(w, begin, e));
+}
+
+/* --- walks that may not be closed, by their factors --------------------------------------------
+   A closed walk is the same one wherever it is said to begin, so if a single factor is rw, the walk
+   is one from a version that a reader missed to that reader: what stands after it, then what
+   stands before it.  Unions that have an rw inside are taken apart for that. */
+
+#define MOST_FACTORS 64u
+#define MOST_CHOICES 64u /* lists of factors that one axiom is taken apart into */
+
+typedef struct factors {
+    const iso_node *at[MOST_FACTORS];
+    uint32_t n;
+    bool then_co; /* and at the end `co?` */
+} factors;
+
+static bool is_rw(const iso_node *x)
+{
+    return x->op == ISO_RW || x->op == ISO_RW_ITEM || x->op == ISO_RW_PRED;
+}
+
+static bool has_rw(const iso_node *x)
+{
+    x = meant(x);
+    if (is_rw(x)) return true;
+    for (int i = 0; i < 2; i++) {
+        bool relation = x->op != ISO_USE && x->kid[i] && x->kid[i]->type == ISO_REL;
+        if (relation && has_rw(x->kid[i])) return true;
+    }
+    return false;
+}
+
+/* The factors from one on to the one before another, in a circle; the same one: all. */
+static net net_of_factors(words *w, const factors *f, uint32_t from, uint32_t to)
+{
+    net all = net_of_step(w, W_TEST, ALL_CLASSES);
+    bool first = true;
+    for (uint32_t i = from; first || i != to; i = (i + 1) % (f->n + 1)) {
+        first = false;
+        if (i < f->n)
+            all = net_seq(w, all, net_of(w, f->at[i]));
+        else if (f->then_co)
+            all = net_seq(w, all, net_maybe(w, net_of_step(w, W_CO, 0)));
+    }
+    return all;
+}
+
+static void forbid_factors(reading *r, const factors *f)
+{
+    uint32_t turning = 0, rw = 0;
+    for (uint32_t i = 0; i < f->n; i++) {
+        if (!has_rw(f->at[i])) continue;
+        turning++;
+        rw = i;
+    }
+    if (!turning) { /* no closed walk, if it is a walk at all */
+        words apart = {.c = r->w->c};
+        net x = net_of_factors(&apart, f, 0, 0);
+        r->bad = r->bad || x.bad || x.empty;
+    } else if (turning == 1 && is_rw(meant(f->at[rw]))) {
+        /* A transaction does not overwrite what it read itself, so a rest that relates it to itself
            changes nothing here. */
-        if (!p.bad && !p.turns) {
-            demand d = {MISSED_VERSIONS, p, class_of_reads(last->op)};
-            vec_push(r->w->c->m, &r->demands, d);
+        net rest = net_of_factors(r->w, f, (rw + 1) % (f->n + 1), rw);
+        demand d = {MISSED_VERSIONS, rest, class_of_reads(meant(f->at[rw])->op)};
+        r->bad = r->bad || rest.bad;
+        vec_push(r->w->c->m, &r->demands, d);
+    } else {
+        net x = net_of_factors(r->w, f, 0, 0);
+        if (x.bad || x.empty)
+            r->bad = true;
+        else
+            add_demand(r, CLOSED_WALKS, net_of_cycle(r->w, x));
+    }
+}
+
+/* Puts `n` factors in the place of one. */
+static factors replaced(const factors *f, uint32_t at, const iso_node *const *by, uint32_t n)
+{
+    factors x = {.n = f->n - 1 + n, .then_co = f->then_co};
+    for (uint32_t i = 0; i < x.n; i++)
+        x.at[i] = i < at ? f->at[i] : i < at + n ? by[i - at] : f->at[i - n + 1];
+    return x;
+}
+
+static void forbid_parts(reading *r, const factors *f, uint32_t *choices)
+{
+    for (uint32_t i = 0; i < f->n; i++) {
+        const iso_node *x = meant(f->at[i]);
+        if (!has_rw(x) || is_rw(x)) continue;
+        if (x->op == ISO_SEQ && f->n < MOST_FACTORS) {
+            const iso_node *both[2] = {x->kid[0], x->kid[1]};
+            factors longer = replaced(f, i, both, 2);
+            forbid_parts(r, &longer, choices);
+            return;
+        }
+        bool join = x->op == ISO_JOIN, option = x->op == ISO_OPT;
+        if ((join || option) && *choices < MOST_CHOICES) {
+            const iso_node *one[2] = {x->kid[0], x->kid[1]};
+            factors a = replaced(f, i, &one[0], 1), b = replaced(f, i, &one[1], join ? 1 : 0);
+            ++*choices;
+            forbid_parts(r, &a, choices);
+            forbid_parts(r, &b, choices);
             return;
         }
     }
-    add_demand(r, CLOSED_WALKS, net_of(r->w, of));
+    forbid_factors(r, f);
 }
 
-/* A beginning of its own, to which only the end of a whole walk leads back: E itself may have loops
-   at its first state. */
-static net net_of_cycle(words *w, const iso_node *e)
+static void forbid_closed_walks(reading *r, const iso_node *of, bool then_co)
 {
-    net begin = net_of_step(w, W_TEST, ALL_CLASSES);
-    return net_plus(w, net_seq(w, begin, net_of(w, e)));
+    factors f = {.at = {of}, .n = 1, .then_co = then_co};
+    uint32_t choices = 0;
+    forbid_parts(r, &f, &choices);
 }
 
 static void read_axiom(reading *r, const iso_node *f)
@@ -819,17 +1039,15 @@ static void read_axiom(reading *r, const iso_node *f)
         read_axiom(r, f->kid[1]);
         return;
     case ISO_COMMIT: read_commit(r, f); return;
-    case ISO_IRREFLEXIVE: read_irreflexive(r, f->kid[0]); return;
-    case ISO_ACYCLIC: add_demand(r, CYCLES, net_of_cycle(w, f->kid[0])); return;
+    case ISO_IRREFLEXIVE: forbid_closed_walks(r, f->kid[0], false); return;
+    case ISO_ACYCLIC: add_demand(r, CYCLES, net_of_cycle(w, net_of(w, f->kid[0]))); return;
     case ISO_IN:
         if (r->over_vis && is_vis_name(f->kid[1])) {
             read_visible(r, f->kid[0]);
             return;
         }
         if (f->kid[0]->type != ISO_REL || !is_order_name(f->kid[1])) break;
-        net x = net_of(w, f->kid[0]);
-        if (x.empty) break;
-        add_demand(r, CLOSED_WALKS, net_seq(w, x, net_maybe(w, net_of_step(w, W_CO, 0))));
+        forbid_closed_walks(r, f->kid[0], true);
         return;
     case ISO_TRANSITIVE:
         if (!r->over_vis || !is_vis_name(f->kid[0])) break;
@@ -892,20 +1110,17 @@ bool recheck_words(checker *c)
     reading r = {.w = &w};
     read_definition(&r, c->v->definition);
     if (r.bad) return recheck_no(c, NO_ID, "no recheck for what the definition says");
-    load_classes(&w);
-    load_ends(&w);
-    load_settled(&w);
-    load_readers(&w);
-    load_graph(&w);
+    if (!r.demands.n) return true;
     for (size_t i = 0; i < r.demands.n; i++) {
         const demand *d = &r.demands.at[i];
         bool ok = false;
+        if (d->what == MISSED_VERSIONS || d->what == MISSED_EARLIER) load_walks(&w);
         switch (d->what) {
         case MISSED_VERSIONS: ok = words_reads_kept(&w, d->x, d->of, false); break;
         case MISSED_EARLIER: ok = words_reads_kept(&w, d->x, d->of, true); break;
         case OWN_KEYS: ok = check_own_keys(&w, d->of); break;
-        case CLOSED_WALKS: ok = check_closed(&w, d->x); break;
-        case CYCLES: ok = check_cycles(&w, d->x); break;
+        case CLOSED_WALKS: ok = check_cycles(&w, d->x, true); break;
+        case CYCLES: ok = check_cycles(&w, d->x, false); break;
         }
         if (!ok) return false;
     }

@@ -158,7 +158,8 @@ bool stuck_step(prover *x, parser *p)
     while (ok && parse_word(p, &s, &n)) ok = read_item(&z, s, n);
     for (size_t i = 0; ok && i < z.reads.n; i++) ok = sources_wait(&z, &z.reads.at[i]);
     for (size_t i = 0; ok && i < z.first.n; i++)
-        ok = x->side[z.first.at[i]] & WAITS || prover_no(x, "it comes after one that waits not");
+        ok =
+            x->side[z.first.at[i]] & WAITS || prover_no(x, "it comes after one that does not wait");
     if (ok && !(x->side[t] & WAITS)) ok = prover_no(x, "nothing says that it waits");
     for (size_t i = 0; i < z.marked.n; i++) x->side[z.marked.at[i]] = 0;
     vec_free(x->m, &z.marked);

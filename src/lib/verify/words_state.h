@@ -5,6 +5,7 @@
 #ifndef RATEL_VERIFY_WORDS_STATE_H
 #define RATEL_VERIFY_WORDS_STATE_H
 
+#include "base/search.h"
 #include "verify/recheck.h"
 #include "verify/settled_words.h"
 
@@ -55,9 +56,11 @@ typedef struct words {
     uint32_t *readers_first, *readers; /* places by the version they read (place in by_key), twice,
                                           plus one if by a predicate */
     uint32_t *begin_readers_first, *begin_readers; /* by key: readers of the initial state */
+    key_id *link_key;                              /* per link of rw: see readers_link */
     /* the search */
     VEC(uint64_t) todo;
     uint32_t *mark, epoch; /* per node */
+    uint32_t lo, hi;       /* the places that are walked; the links of others are not reached */
     size_t nodes;
     size_t links_from[W_TEST + 1]; /* where the links of each letter's chains begin; then the end */
 } words;
@@ -69,15 +72,8 @@ typedef struct words {
 static inline uint32_t words_version(const checker *c, key_id k, uint32_t p)
 {
     const installers *x = &c->by_key;
-    uint32_t lo = x->first[k], hi = x->first[k + 1];
-    while (lo < hi) {
-        uint32_t mid = lo + (hi - lo) / 2;
-        if (x->place[mid] < p)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    SEARCH_FIRST(uint32_t, at, x->first[k], x->first[k + 1], x->place[at] >= p);
+    return at;
 }
 
 /* word_stops.c: a network without its tests, as a walk backwards needs it.  What arrives at a place

@@ -170,6 +170,14 @@ void args_free(args *a)
     a->files = a->knobs = a->fail_on = a->level_of = a->modules = NULL;
 }
 
+/* False, after a sentence that says which numbers there are. */
+static bool complain_range(const args *a, enum option_id o, uint64_t low, uint64_t high)
+{
+    complain("--%s: %s is out of range (%llu to %llu)", option_table[o].name, a->value[o],
+             (unsigned long long)low, (unsigned long long)high);
+    return false;
+}
+
 bool args_u64(const args *a, enum option_id o, uint64_t *out)
 {
     const char *s = a->value[o];
@@ -177,10 +185,12 @@ bool args_u64(const args *a, enum option_id o, uint64_t *out)
     char *end;
     errno = 0;
     unsigned long long v = strtoull(s, &end, 10);
-    if (s[0] < '0' || s[0] > '9' || *end || errno) {
+    if (s[0] < '0' || s[0] > '9' || *end) {
         complain("--%s: \"%s\" is not a whole number", option_table[o].name, s);
         return false;
     }
+    bool is_signed = o == O_DRIFT || o == O_MEMORY;
+    if (errno) return complain_range(a, o, 0, is_signed ? INT64_MAX : UINT64_MAX);
     *out = v;
     return true;
 }
@@ -217,7 +227,9 @@ static bool apply_number(const args *a, enum option_id o, const char *option)
     if (!args_u64(a, o, &n)) return false;
     if (o == O_SEED) n &= INT64_MAX; /* any seed will do */
     if (n <= INT64_MAX && !ratel_set(a->context, option, (int64_t)n)) return true;
-    complain("--%s: %s is out of range", option_table[o].name, a->value[o]);
+    ratel_option of;
+    for (size_t i = 0; !ratel_option_at(&of, i); i++)
+        if (!strcmp(of.name, option)) return complain_range(a, o, (uint64_t)of.lo, (uint64_t)of.hi);
     return false;
 }
 
@@ -313,10 +325,8 @@ bool args_apply(const args *a)
         return false;
     uint64_t drift = 0, memory = 0;
     if (!args_u64(a, O_DRIFT, &drift) || !args_u64(a, O_MEMORY, &memory)) return false;
-    if (drift > INT64_MAX || memory > INT64_MAX) {
-        complain("a number is too large");
-        return false;
-    }
+    if (drift > INT64_MAX) return complain_range(a, O_DRIFT, 0, INT64_MAX);
+    if (memory > INT64_MAX) return complain_range(a, O_MEMORY, 0, INT64_MAX);
     ratel_set(a->context, "drift", (int64_t)drift);
     ratel_set(a->context, "trust_timestamps", a->value[O_TRUST] != NULL);
     ratel_set(a->context, "memory", (int64_t)memory);
@@ -325,7 +335,7 @@ bool args_apply(const args *a)
         char *end;
         double s = strtod(time, &end);
         if (!*time || *end || !(s > 0 && s < 1e9)) {
-            complain("--time: \"%s\" is not a number of seconds", time);
+            complain("--time: \"%s\" is not a number of seconds (above 0, below 1000000000)", time);
             return false;
         }
         double ms = s * 1000;

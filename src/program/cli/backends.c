@@ -20,10 +20,10 @@ static int64_t value_z3(void *ud, const char *name)
     return smt_text_value(ud, name);
 }
 
-static ratel_backend *z3_backend(void)
+static ratel_backend *z3_backend(uint64_t mib)
 {
     ratel_backend *b = calloc(1, sizeof *b);
-    smt_text *t = b ? smt_text_open() : NULL;
+    smt_text *t = b ? smt_text_open((size_t)mib) : NULL;
     if (!t) {
         free(b);
         return NULL;
@@ -39,8 +39,9 @@ static void z3_backend_close(ratel_backend *b)
 }
 
 #ifndef HAVE_CADICAL
-ratel_backend *cadical_backend(void)
+ratel_backend *cadical_backend(uint64_t mib)
 {
+    (void)mib;
     return NULL;
 }
 
@@ -54,7 +55,7 @@ static const struct {
     const char *name;
     bool here;
     const char *package;
-    ratel_backend *(*open)(void);
+    ratel_backend *(*open)(uint64_t mib);
     void (*close)(ratel_backend *b);
 } backends[] = {
 #ifdef HAVE_Z3
@@ -125,7 +126,9 @@ bool backend_open(args *a, bool searched)
             complain("--backend: this build has no %s (Debian: %s)", name, backends[i].package);
             return false;
         }
-        a->backend = backends[i].open();
+        uint64_t mib = 0; /* beside what the library takes for the history and the formula */
+        if (!args_u64(a, O_MEMORY, &mib)) return false;
+        a->backend = backends[i].open(mib);
         if (!a->backend) complain("out of memory");
         return a->backend != NULL;
     }

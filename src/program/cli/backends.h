@@ -16,8 +16,9 @@ int check_by_backend(const args *a, ratel_result **out, const ratel_history *h, 
 /* --emit: a code of ratel.h. */
 int emit_level(const args *a, const ratel_history *h, const char *level, FILE *out);
 
-/* cadical.c: DIMACS text by CaDiCaL; NULL if this build has none, or memory is short. */
-ratel_backend *cadical_backend(void);
+/* cadical.c: DIMACS text by CaDiCaL; NULL if this build has none, or memory is short.
+   mib: how much it may take; 0: any. */
+ratel_backend *cadical_backend(uint64_t mib);
 void cadical_backend_close(ratel_backend *b);
 
 #endif

@@ -79,44 +79,64 @@ static void add_dimacs(CCaDiCaL *c, const char *p)
     }
 }
 
+typedef struct dimacs_solver {
+    CCaDiCaL *c;
+    uint64_t mib; /* that it may take; 0: any */
+} dimacs_solver;
+
+typedef struct limits {
+    int (*stop)(void *ud);
+    void *ud;
+    uint64_t most_kib; /* of the process; 0: any */
+} limits;
+
+static int stop_or_full(void *ud)
+{
+    const limits *l = ud;
+    return (l->most_kib && peak_rss_kib() > l->most_kib) || l->stop(l->ud);
+}
+
 static int solve_dimacs(void *ud, const char *problem, size_t n, int (*stop)(void *), void *stop_ud)
 {
-    CCaDiCaL **c = ud;
+    dimacs_solver *s = ud;
+    limits l = {stop, stop_ud,
+                s->mib && s->mib < UINT64_MAX >> 20 ? peak_rss_kib() + (s->mib << 10) : 0};
     (void)n; /* the text ends with a NUL byte */
-    if (*c) ccadical_release(*c);
-    *c = open_cadical();
-    if (!*c) return 0;
-    add_dimacs(*c, problem);
-    ccadical_set_terminate(*c, stop_ud, stop);
-    int got = ccadical_solve(*c);
-    ccadical_set_terminate(*c, NULL, NULL);
+    if (s->c) ccadical_release(s->c);
+    s->c = open_cadical();
+    if (!s->c) return 0;
+    add_dimacs(s->c, problem);
+    ccadical_set_terminate(s->c, &l, stop_or_full);
+    int got = ccadical_solve(s->c);
+    ccadical_set_terminate(s->c, NULL, NULL);
     return got;
 }
 
 static int64_t dimacs_value(void *ud, const char *name)
 {
-    CCaDiCaL **c = ud;
-    return ccadical_val(*c, (int)strtol(name, NULL, 10)) > 0;
+    const dimacs_solver *s = ud;
+    return ccadical_val(s->c, (int)strtol(name, NULL, 10)) > 0;
 }
 
-ratel_backend *cadical_backend(void)
+ratel_backend *cadical_backend(uint64_t mib)
 {
     ratel_backend *b = calloc(1, sizeof *b);
-    CCaDiCaL **c = calloc(1, sizeof *c);
-    if (!b || !c) {
+    dimacs_solver *s = calloc(1, sizeof *s);
+    if (!b || !s) {
         free(b);
-        free(c);
+        free(s);
         return NULL;
     }
+    s->mib = mib;
     *b = (ratel_backend){"cadical", "dimacs", solve_dimacs, dimacs_value, NULL};
-    b->payload = c; /* by itself: cppcheck does not see that the initialiser keeps it */
+    b->payload = s; /* by itself: cppcheck does not see that the initialiser keeps it */
     return b;
 }
 
 void cadical_backend_close(ratel_backend *b)
 {
-    CCaDiCaL **c = b->payload;
-    if (*c) ccadical_release(*c);
-    free(c);
+    dimacs_solver *s = b->payload;
+    if (s->c) ccadical_release(s->c);
+    free(s);
     free(b);
 }

@@ -50,6 +50,7 @@ typedef struct plain {
     bool must;   /* own writes must be read */
     char why[400];
     const char *anomaly; /* if it violates every level whatever its definition, else NULL */
+    uint64_t work[4];    /* of the engine: vars, clauses, conflicts, instantiated */
 } plain;
 
 static bool stop(plain *p, const char *id, const char *why)
@@ -202,6 +203,7 @@ typedef struct iso_answer {
     const char *history, *given, *level, *verdict, *reason;
     bool order;
     const char *anomaly;
+    const uint64_t *work;
 } iso_answer;
 
 static void print_iso_json(FILE *out, const args *a, const ratel_history *h, const iso_answer *r)
@@ -228,7 +230,8 @@ static void print_iso_json(FILE *out, const args *a, const ratel_history *h, con
     jw_member_array(w, "warnings");
     jw_end_array(w);
     jw_member_object(w, "solver");
-    for (size_t i = 0; i < sizeof solver / sizeof *solver; i++) jw_member_u64(w, solver[i], 0);
+    for (size_t i = 0; i < sizeof solver / sizeof *solver; i++)
+        jw_member_u64(w, solver[i], r->work[i]);
     jw_end_object(w);
     jw_end_object(w);
     jw_end_line(w);
@@ -308,6 +311,10 @@ static bool ask_engine(const args *a, const synth *s, int level, const ratel_his
     int code =
         ratel_check_definition(d, a->context, h, text, strlen(text), synth_level_name(s, level));
     p->anomaly = d->anomaly;
+    p->work[0] = d->vars;
+    p->work[1] = d->clauses;
+    p->work[2] = d->conflicts;
+    p->work[3] = d->instantiated;
     if (code)
         snprintf(p->why, sizeof p->why, "%.300s", ratel_errmsg(a->context));
     else
@@ -453,9 +460,9 @@ int check_iso(const args *a, synth *s, int level, const char *given, const ratel
                           : status == EXIT_VIOLATED ? "violated"
                                                     : "undecided";
     if (a->value[O_JSON]) {
-        iso_answer r = {history,  given, synth_level_name(s, level),
-                        verdict,  p.why, !so || strcmp(so, "off") != 0,
-                        p.anomaly};
+        iso_answer r = {history,   given, synth_level_name(s, level),
+                        verdict,   p.why, !so || strcmp(so, "off") != 0,
+                        p.anomaly, p.work};
         print_iso_json(out, a, h, &r);
     } else {
         visible_to(out, history);

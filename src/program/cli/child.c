@@ -94,8 +94,13 @@ int run_in_child(const args *a, FILE *out, const char *what, int (*work)(void *u
         complain("%s: the answer cannot be written", what);
         return EXIT_IO;
     }
-    complain("%s: the SQL parser failed, for want of memory or because of a bug in it; there is no "
-             "answer",
-             what);
+    if (WIFSIGNALED(ended) && WTERMSIG(ended) == SIGKILL)
+        complain("%s: the process that was deciding it was killed from outside, as the system does "
+                 "when memory runs out (--memory sets a limit); there is no answer",
+                 what);
+    else
+        complain("%s: there is no answer, because the process that was deciding it crashed (signal "
+                 "%d): the SQL parser ran out of memory, or Ratel has a bug",
+                 what, WIFSIGNALED(ended) ? WTERMSIG(ended) : 0);
     return EXIT_UNDECIDED;
 }

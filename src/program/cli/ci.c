@@ -63,37 +63,6 @@ static bool warnings_known(const args *a)
     return true;
 }
 
-/* A report replaces neither a history nor another report. */
-static bool files_differ(const args *a)
-{
-    static const enum option_id files[] = {O_OUTPUT, O_CERTIFICATE, O_HTML,
-                                           O_JUNIT,  O_SARIF,       O_WRITE_BASELINE};
-    const char *baseline = a->value[O_BASELINE];
-    size_t n = sizeof files / sizeof *files;
-    for (size_t i = 0; i < n; i++) {
-        const char *path = a->value[files[i]];
-        if (!path) continue;
-        if (is_input(a, path)) {
-            complain("--%s %s: this is an input; a report does not replace the file that it is "
-                     "about",
-                     option_table[files[i]].name, path);
-            return false;
-        }
-        if (baseline && files[i] != O_WRITE_BASELINE && is_same_file(baseline, path)) {
-            complain("--%s and --baseline name the same file, %s", option_table[files[i]].name,
-                     path);
-            return false;
-        }
-        for (size_t j = 0; j < i; j++)
-            if (a->value[files[j]] && is_same_file(a->value[files[j]], path)) {
-                complain("--%s and --%s name the same file, %s", option_table[files[j]].name,
-                         option_table[files[i]].name, path);
-                return false;
-            }
-    }
-    return true;
-}
-
 int ci_open(ci_report *ci, const args *a)
 {
     *ci = (ci_report){.a = a};
@@ -107,7 +76,7 @@ int ci_open(ci_report *ci, const args *a)
         complain("--tap and --json both say what standard output is; give one of them");
         return EXIT_USAGE;
     }
-    if (!warnings_known(a) || !files_differ(a)) return EXIT_USAGE;
+    if (!warnings_known(a)) return EXIT_USAGE;
     return baseline ? baseline_read(ci, baseline) : EXIT_HOLDS;
 }
 

@@ -208,6 +208,9 @@ void output_abandon(output *o);
 bool is_same_file(const char *one, const char *other);
 /* Would an answer at this path replace one of the files that it is about? */
 bool is_input(const args *a, const char *path);
+/* Do all options that write name different files, none of which is read?  False after a complaint.
+   Of -o and the files that a command is about the command itself decides. */
+bool outputs_differ(const args *a);
 /* Where -o says, else standard output; NULL after a complaint. */
 FILE *open_output(const args *a);
 /* Closes it; the status, or EXIT_IO if not everything was written.  A command that failed without

@@ -154,7 +154,8 @@ static bool parse_levels(check *c)
             return false;
         }
         if (c->all && !file && !every) {
-            complain("--level: all has %s already; beside it stand files of levels only", p);
+            complain("--level: all includes %s already; only files of levels can be added to it",
+                     p);
             return false;
         }
         if (!every && !(file ? push_file(c, p) : push_level(c, p))) return false;
@@ -866,7 +867,7 @@ int cmd_check(args *a)
         complain("--module cannot be combined with --backend, --dump, --emit, --trust-timestamps");
         c.status = EXIT_USAGE;
     } else if (a->n_modules && is_searched(&c)) {
-        complain("--module: a level from a file that is no built-in level takes no modules");
+        complain("--module: modules work only with levels from a file that are built-in levels");
         c.status = EXIT_USAGE;
     } else if (a->value[O_DUMP] && is_searched(&c)) {
         complain("--dump: not available for this level from a file");
@@ -877,11 +878,10 @@ int cmd_check(args *a)
         c.status = EXIT_USAGE;
     } else if (!c.ci && ci_wanted(a) && (c.status = ci_open(c.ci = &own, a)) != EXIT_HOLDS) {
         ; /* it has said why */
-    } else if (!page_open(a, &page)) {
-        c.status = EXIT_USAGE;
     } else if (!(c.out = open_output(a))) {
         c.status = EXIT_IO;
     } else {
+        page_open(a, &page);
         check_all(&c);
         c.status = page_close(a, &page, "ratel check", c.status);
     }

@@ -27,9 +27,8 @@ int cmd_convert(args *a)
     bool lossy = a->value[O_LOSSY];
     ratel_set(a->context, "whole", !lossy);
     int status = write_history(a, h, to, out);
-    if (status == EXIT_INPUT && strstr(ratel_errmsg(a->context), "cannot hold these"))
-        complain("convert: nothing was written; --lossy writes the operations that %s can hold",
-                 to);
+    if (status == EXIT_INPUT && strstr(ratel_errmsg(a->context), "cannot hold"))
+        complain("convert: nothing was written; --lossy writes what %s can hold", to);
     modules_free(&chain);
     return status;
 }

@@ -106,11 +106,9 @@ static int explain_level_file(args *a, const char *format)
         status = -1;
     } else if (level >= 0) {
         page_output page;
-        status = EXIT_USAGE;
-        if (page_open(a, &page)) {
-            status = explain_iso(a, s, level, given, a->files[0], format);
-            status = page_close(a, &page, a->files[0], status);
-        }
+        page_open(a, &page);
+        status = explain_iso(a, s, level, given, a->files[0], format);
+        status = page_close(a, &page, a->files[0], status);
     }
     synth_close(s);
     return status;
@@ -141,7 +139,7 @@ int cmd_explain(args *a)
         return EXIT_USAGE;
     }
     page_output page;
-    if (!page_open(a, &page)) return EXIT_USAGE;
+    page_open(a, &page);
     int status = explain_history(a, a->files[0], format);
     return page_close(a, &page, a->files[0], status);
 }

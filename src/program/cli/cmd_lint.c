@@ -277,10 +277,15 @@ static int lint_sql(void *ud)
 
 static void lint_history(lint *l, const char *name)
 {
-    if (!l->a->value[O_FIX] && is_sql_log(name)) {
+    int short_of_memory = EXIT_HOLDS;
+    if (!l->a->value[O_FIX] && is_sql_log(name, &short_of_memory)) {
         sql_lint x = {l, name};
         bool failed;
         merge_status(l, run_in_child(l->a, l->out, name, lint_sql, &x, &failed));
+        return;
+    }
+    if (short_of_memory) {
+        merge_status(l, short_of_memory);
         return;
     }
     ratel *r = l->a->context;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/child.h"
 #include "cli/litmus.h"
 #include "cli/log_script.h"
 #include "cli/recording_script.h"
@@ -31,10 +32,10 @@ typedef struct repro {
     const char *spec, *signs, *story;
     ratel_result *answer;
     ratel_history *seen;
-    bool log;           /* the recording is a log of SQL: audit judges */
-    const char *reason; /* then: what it said of the last run that showed it */
-    uint64_t tries, shown, runs;
-    uint64_t start; /* of the command: --time counts from here */
+    bool log;                            /* the recording is a log of SQL: audit judges */
+    const char *reason;                  /* then: what it said of the last run that showed it */
+    uint64_t tries, shown, runs, unsure; /* (runs that are undecided) */
+    uint64_t start;                      /* of the command: --time counts from here */
     int status;
 } repro;
 
@@ -82,7 +83,10 @@ static bool shrink_log(repro *r, const char *path)
     int code = audit_run(&a, &o, read_sql_log, f, &answer);
     fclose(f);
     const char *why = NULL;
-    if (!code && answer.verdict != AUDIT_VIOLATED) {
+    if (!code && answer.verdict == AUDIT_UNDECIDED) {
+        complain("%s: %s is undecided: %s", path, answer.level, answer.reason);
+        r->status = EXIT_UNDECIDED;
+    } else if (!code && answer.verdict != AUDIT_VIOLATED) {
         complain("%s: %s is not violated, so there is nothing to show again", path, answer.level);
         r->status = EXIT_UNDECIDED;
     } else if (!code) {
@@ -121,6 +125,7 @@ static bool is_violated(repro *r, const char *text)
     if (!code) code = ratel_check(&a, c, h, r->level);
     if (code) r->status = complain_about(c, "what the database returned", code);
     bool bad = !code && ratel_result_verdict(a) == RATEL_VIOLATED;
+    if (!code && ratel_result_verdict(a) == RATEL_UNDECIDED) r->unsure++;
     if (bad) {
         ratel_result_free(r->answer);
         ratel_history_free(r->seen);
@@ -141,6 +146,7 @@ static bool is_log_violated(repro *r, const char *text)
     audit_options o = {.level = r->level, .seconds = 10, .interrupt = &interrupt_flag};
     int code = audit_run(&a, &o, read_left, &left, &answer);
     bool bad = !code && answer.verdict == AUDIT_VIOLATED;
+    if (!code && answer.verdict == AUDIT_UNDECIDED) r->unsure++;
     if (code) {
         uint64_t line, column;
         complain("repro: %s", audit_error(a, &line, &column));
@@ -474,7 +480,8 @@ static void run_repro(repro *r)
         r->status = EXIT_USAGE;
         return;
     }
-    r->log = is_sql_log(r->a->files[0]);
+    r->log = is_sql_log(r->a->files[0], &r->status);
+    if (r->status) return;
     if (r->log ? !shrink_log(r, r->a->files[0]) : !shrink_recording(r, r->a->files[0])) return;
     if (!r->log && !recording_script(&r->s, &r->mem, r->part)) {
         complain("repro: writes and deletes of lists are not turned into statements");
@@ -490,6 +497,12 @@ static void run_repro(repro *r)
         remove_needless(r);
         count_tries(r);
         if (r->status == EXIT_HOLDS) write_all(r);
+    } else if (r->status == EXIT_HOLDS && r->unsure) {
+        complain(
+            "repro: %s was not shown again, but what the database returned in %llu of %llu runs "
+            "is undecided",
+            r->anomaly, (unsigned long long)r->unsure, (unsigned long long)r->runs);
+        r->status = EXIT_UNDECIDED;
     } else if (r->status == EXIT_HOLDS) {
         if (r->a->value[O_JSON])
             print_json(r);
@@ -501,12 +514,9 @@ static void run_repro(repro *r)
     }
 }
 
-int cmd_repro(args *a)
+static int show_again(void *ud)
 {
-    if (a->n_files != 1 || !a->value[O_DB] || !a->value[O_ISOLATION]) {
-        complain("repro: give one history, --db URL and --isolation L, at which it was recorded");
-        return EXIT_USAGE;
-    }
+    args *a = ud;
     repro r = {.a = a, .tries = TRIES, .start = now()};
     guard_init(&r.guard);
     mem_init(&r.mem, mem_libc, NULL, &r.guard);
@@ -524,4 +534,18 @@ int cmd_repro(args *a)
     ratel_history_free(r.whole);
     mem_free_all(&r.mem);
     return r.status;
+}
+
+/* Logs of SQL in a child: without memory, the parser may end the process with status 1, which says
+   here that nothing was shown. */
+int cmd_repro(args *a)
+{
+    if (a->n_files != 1 || !a->value[O_DB] || !a->value[O_ISOLATION]) {
+        complain("repro: give one history, --db URL and --isolation L, at which it was recorded");
+        return EXIT_USAGE;
+    }
+    bool failed;
+    int status;
+    if (!is_sql_log(a->files[0], &status)) return status ? status : show_again(a);
+    return run_in_child(a, stdout, "repro", show_again, a, &failed);
 }

@@ -75,6 +75,7 @@ static void summary(const args *a, const live *l, const live_options *o, const r
     jw_member_u64(w, "unknown", c->unknown);
     jw_member_u64(w, "ops", c->ops);
     jw_member_u64(w, "lost", c->lost);
+    jw_member_u64(w, "learnt", c->learnt);
     jw_member_u64(w, "faults", c->faults);
     jw_member_u64(w, "tampered", c->tampered);
     jw_member_u64(w, "failed_commits", c->failed_commits);

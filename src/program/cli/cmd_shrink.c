@@ -256,7 +256,8 @@ int cmd_shrink(args *a)
             "shrink: --json needs -o FILE, because the history would go to standard output too");
         return EXIT_USAGE;
     }
-    if (is_sql_log(a->files[0])) {
+    int status;
+    if (is_sql_log(a->files[0], &status)) {
         if (!file) {
             complain("shrink: a log of SQL transactions needs -o FILE");
             return EXIT_USAGE;
@@ -265,10 +266,11 @@ int cmd_shrink(args *a)
         a->value[O_OUTPUT] = NULL;
         return cmd_audit(a);
     }
+    if (status) return status;
     s.told = file ? stdout : stderr;
-    int status = find_level(&s);
+    status = find_level(&s);
     if (!status && a->n_modules && s.iso && !*synth_level_builtin(s.iso, s.number)) {
-        complain("shrink: a level from a file that is no built-in level takes no modules");
+        complain("shrink: modules work only with levels from a file that are built-in levels");
         status = EXIT_USAGE;
     }
     if (!status) status = shrink_file(&s, a->files[0], to);

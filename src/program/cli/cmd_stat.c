@@ -293,11 +293,16 @@ int cmd_stat(args *a)
         ratel_stat s;
         ratel_shape p;
         const char *name = a->files[i];
-        if (is_sql_log(name)) {
+        int short_of_memory;
+        if (is_sql_log(name, &short_of_memory)) {
             sql_stat x = {a, out, name};
             bool failed;
             int worse = run_in_child(a, out, name, stat_sql, &x, &failed);
             if (worse > status) status = worse;
+            continue;
+        }
+        if (short_of_memory) {
+            if (short_of_memory > status) status = short_of_memory;
             continue;
         }
         int code = read_history(a, name, &h);

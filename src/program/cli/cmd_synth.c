@@ -37,7 +37,7 @@ static size_t contradiction(const state *st, const synth_answer *r, size_t i,
     int code =
         synth_why(st->s, st->forbid.at[i], r->txns, r->keys, r->from, r->writes, r->so, lines, &n);
     if (!code) return n;
-    complain("synth: why %s is violated cannot be told: %s", st->forbid.name[i],
+    complain("synth: cannot explain why %s is violated: %s", st->forbid.name[i],
              synth_error(st->s, NULL, NULL));
     *st->untold = exit_of(code);
     return 0;
@@ -426,7 +426,7 @@ static int with_levels(state *st)
     st->p.n_forbid = st->forbid.n;
     if (a->value[O_SUCH_THAT] && (status = add_condition(st)) != 0) return status;
     page_output page;
-    if (!page_open(st->a, &page)) return EXIT_USAGE;
+    page_open(st->a, &page);
     st->out = open_output(a);
     if (!st->out) return EXIT_IO;
     status = answer(st);

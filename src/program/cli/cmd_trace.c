@@ -14,6 +14,7 @@
 #include "cli/cli.h"
 #include "cli/sql_log.h"
 #include "cli/timed_input.h"
+#include "driver/driver.h"
 #include "driver/my_side.h"
 #include "trace/change_stream.h"
 #include "trace/collect.h"
@@ -120,7 +121,7 @@ static bool parse_proxy(tracing *t, uint64_t *limit, uint64_t *rotate)
         return false;
     }
     if (a->value[O_LEVEL] && !audit_level_named(a->value[O_LEVEL])) {
-        complain("--level: \"%s\" is no level that audit knows", a->value[O_LEVEL]);
+        complain("--level: audit has no level \"%s\"", a->value[O_LEVEL]);
         return false;
     }
     t->o.limits = (pg_limits){.message = (uint32_t)statement,
@@ -148,24 +149,60 @@ static ptrdiff_t read_some(void *buf, size_t cap, void *payload)
     return (ptrdiff_t)n;
 }
 
-/* Could `ratel audit` begin with this setup? */
+/* EXIT_HOLDS: understood, EXIT_INPUT: not; or there was no memory to tell. */
+static int try_setup(void *ud)
+{
+    text_read from = *(const text_read *)ud;
+    audit *audited = NULL;
+    audit_answer answer;
+    audit_options o = {.level = "serializable", .interrupt = &interrupt_flag};
+    int code = audit_run(&audited, &o, read_some, &from, &answer);
+    audit_free(audited);
+    if (code != RATEL_ENOMEM) return code ? EXIT_INPUT : EXIT_HOLDS;
+    complain("trace: out of memory");
+    return EXIT_UNDECIDED;
+}
+
+/* Does the definition of a table or function hold what a pattern hides?  `list` is JSON, whose
+   strings are read as MySQL's are. */
+static bool setup_shows_secret(tracing *t, const char *list, size_t n)
+{
+    strbuf one, literal;
+    bool shows = false;
+    if (!t->masks.patterns) return false;
+    strbuf_init(&one, &t->mem);
+    strbuf_init(&literal, &t->mem);
+    for (const char *at = list, *end = list + n;
+         !shows && sql_next_literal(&at, end, SQL_RULES_MYSQL, &one);)
+        shows =
+            one.n && (mask_matches(&t->masks, one.at, one.n) ||
+                      mask_matches_literal(&t->masks, one.at, one.n, SQL_RULES_STANDARD, &literal));
+    strbuf_free(&one);
+    strbuf_free(&literal);
+    return shows;
+}
+
+/* Could `ratel audit` begin with this setup?  Asked in a child, because the parser may end the
+   process that calls it, and a table that there was no memory to look at is not one that audit does
+   not understand. */
 static bool setup_is_usable(void *ud, const char *list, size_t n)
 {
     tracing *t = ud;
     strbuf b;
-    audit *audited = NULL;
-    audit_answer answer;
+    bool failed;
+    if (setup_shows_secret(t, list, n)) return false;
     if (!audit_available()) return true;
     strbuf_init(&b, &t->mem);
     strbuf_str(&b, "{\"ratel_sql\":1,\"setup\":");
     strbuf_add(&b, list, n);
     strbuf_str(&b, "}\n");
-    text_read from = {b.at, b.n};
-    audit_options o = {.level = "serializable", .interrupt = &interrupt_flag};
-    int code = audit_run(&audited, &o, read_some, &from, &answer);
-    audit_free(audited);
+    text_read x = {b.at, b.n};
+    int status = run_in_child(t->a, stderr, "trace: the schema", try_setup, &x, &failed);
     strbuf_free(&b);
-    return !code;
+    if (status != EXIT_HOLDS && status != EXIT_INPUT)
+        guard_fail(&t->guard, status == EXIT_IO ? GUARD_IO : GUARD_NOMEM,
+                   "%s: the schema could not be read", t->a->value[O_OUTPUT]);
+    return status == EXIT_HOLDS;
 }
 
 static bool head_line(void *ud, const char *at, size_t n)
@@ -180,6 +217,19 @@ static bool table_is_secret(void *ud, const char *table)
 {
     tracing *t = ud;
     return t->masks.patterns || mask_names(&t->masks, table, strlen(table));
+}
+
+/* A statement need not name a masked column to show it: SELECT *, INSERT without a list of columns,
+   a view under another name.  So the names of what shows it are masked as well. */
+static bool name_shows_masked(void *ud, const char *name, const char *words)
+{
+    tracing *t = ud;
+    if (mask_names(&t->masks, name, strlen(name)) || !mask_names(&t->masks, words, strlen(words)))
+        return false;
+    if (!mask_relation(&t->masks, name))
+        guard_fail(&t->guard, GUARD_INVAL,
+                   "--mask: too many tables or functions show the columns, or a name is too long");
+    return true;
 }
 
 static bool write_head(tracing *t)
@@ -200,11 +250,14 @@ static bool write_head(tracing *t)
                         .usable = setup_is_usable,
                         .line = head_line,
                         .secret = table_is_secret,
+                        .shows = t->masks.words ? name_shows_masked : NULL,
                         .ud = t};
     bool good =
         t->o.mysql ? my_side_head(&t->side, &t->mem, &s) : pg_side_head(&t->side, &t->mem, &s);
     if (!good) {
-        complain("%s: %s", t->a->value[O_UPSTREAM], t->side.error);
+        char url[512];
+        db_hide(t->a->value[O_UPSTREAM], t->a->value[O_UPSTREAM], url, sizeof url);
+        complain("%s: %s", url, t->side.error);
         return false;
     }
     trace_log_flush(&t->log, now());
@@ -438,16 +491,17 @@ static int to_history(const args *a)
         complain("usage: ratel trace to-history LOG [--keys TABLE:KEY->VALUE,...] [-o FILE]");
         return EXIT_USAGE;
     }
-    key_history x = {.a = a, .in = timed_open(a->files[1])};
+    bool in = !strcmp(a->files[1], "-");
+    key_history x = {.a = a, .in = in ? stdin : timed_open(a->files[1])};
     if (!x.in) return timed_failure(a->files[1]);
     x.out = open_output(a);
     if (!x.out) {
-        fclose(x.in);
+        if (!in) fclose(x.in);
         return EXIT_IO;
     }
     bool failed;
     int status = run_in_child(a, x.out, "trace", make_key_history, &x, &failed);
-    fclose(x.in);
+    if (!in) fclose(x.in);
     if (failed || (a->outputs->lost && x.out != stdout)) {
         output_abandon(&a->outputs->answer);
         return failed ? status : EXIT_IO;
@@ -570,7 +624,7 @@ static int versions_of(args *a, FILE *in, guard *g, mem *m)
     int status = close_output(a, out, EXIT_HOLDS);
     if (!status) versions_summary(a, &counts);
     if (counts.writes + counts.deletes || status) return status;
-    complain("%s: no change of a table that --keys names", a->files[1]);
+    complain("%s: there is no change of a table that --keys names", a->files[1]);
     return EXIT_UNDECIDED;
 }
 
@@ -580,7 +634,8 @@ static int versions(args *a)
         complain("usage: ratel trace versions STREAM --keys TABLE:KEY->VALUE,... [-o FILE]");
         return EXIT_USAGE;
     }
-    FILE *in = timed_open(a->files[1]);
+    bool standard = !strcmp(a->files[1], "-");
+    FILE *in = standard ? stdin : timed_open(a->files[1]);
     if (!in) return timed_failure(a->files[1]);
     guard g;
     mem m;
@@ -588,7 +643,7 @@ static int versions(args *a)
     mem_init(&m, mem_libc, NULL, &g);
     int status = versions_of(a, in, &g, &m);
     mem_free_all(&m);
-    fclose(in);
+    if (!standard) fclose(in);
     return status;
 }
 

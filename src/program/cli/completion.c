@@ -153,9 +153,9 @@ static void zsh_text(FILE *to, const char *s)
             fputc(*s == '\n' ? ' ' : *s, to);
 }
 
-static void zsh_option(FILE *to, enum option_id o)
+static void zsh_option(FILE *to, enum option_id o, unsigned bit)
 {
-    const option_info *x = &option_table[o];
+    const option_info said = help_option(o, bit), *x = &said;
     const char *more = x->arg ? "=" : "";
     if (x->letter)
         fprintf(to, "            '(-%c --%s)'{-%c%s,--%s%s}'[", x->letter, x->name, x->letter,
@@ -205,7 +205,7 @@ static void zsh_completion(FILE *to)
     for (const command *c = commands; c->name; c++) {
         fprintf(to, "    %s)\n        _arguments \\\n", c->name);
         for (int i = 0; i < OPTION_COUNT; i++)
-            if (option_table[i].commands & c->bit) zsh_option(to, (enum option_id)i);
+            if (option_table[i].commands & c->bit) zsh_option(to, (enum option_id)i, c->bit);
         if (c->bit == CMD_LEVELS) {
             fputs("            '*:level:(", to);
             put_names(to, level_name_at, ")' ;;\n");
@@ -239,7 +239,7 @@ static void fish_completion(FILE *to)
     }
     for (const command *c = commands; c->name; c++)
         for (int i = 0; i < OPTION_COUNT; i++) {
-            const option_info *x = &option_table[i];
+            const option_info said = help_option((enum option_id)i, c->bit), *x = &said;
             if (!(x->commands & c->bit)) continue;
             fprintf(to, "complete -c ratel -n '__fish_seen_subcommand_from %s' -l %s", c->name,
                     x->name);

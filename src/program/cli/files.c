@@ -165,13 +165,100 @@ bool is_input(const args *a, const char *path)
     return is_module(a, path);
 }
 
+/* The first n bytes as a string, to be freed; NULL: out of memory. */
+static char *copy_part(const char *s, size_t n)
+{
+    char *copy = malloc(n + 1);
+    if (!copy) return NULL;
+    memcpy(copy, s, n);
+    copy[n] = 0;
+    return copy;
+}
+
+/* Two paths that do not exist yet: are they one name in one directory? */
+static bool is_same_new_file(const char *one, const char *other)
+{
+    const char *names[2], *paths[2] = {one, other};
+    struct stat dir[2];
+    for (int i = 0; i < 2; i++) {
+        const char *slash = strrchr(paths[i], '/');
+        names[i] = slash ? slash + 1 : paths[i];
+        size_t n = slash ? (size_t)(slash - paths[i]) + 1 : 0;
+        char *in = n ? copy_part(paths[i], n) : copy_part(".", 1);
+        bool found = in && !stat(in, &dir[i]);
+        free(in);
+        if (!found) return false;
+    }
+    return !strcmp(names[0], names[1]) && dir[0].st_dev == dir[1].st_dev &&
+           dir[0].st_ino == dir[1].st_ino;
+}
+
+/* Is the path one of the files of a list of levels, such as ser,mine.iso? */
+static bool is_level_file(const char *list, const char *path)
+{
+    while (list) {
+        size_t n = strcspn(list, ",");
+        char *word = copy_part(list, n);
+        bool same = word && strchr(word, '.') && is_same_file(word, path);
+        free(word);
+        if (same) return true;
+        list = list[n] ? list + n + 1 : NULL;
+    }
+    return false;
+}
+
+/* Does the option at hand write over something that this command reads?  What -o may do to a
+   positional file is for the commands to say: some of them translate files in place. */
+static bool replaces_input(const args *a, enum option_id writes, const char *path)
+{
+    static const enum option_id lists[] = {O_LEVEL, O_ALLOW, O_FORBID, O_LATTICE};
+    struct stat st;
+    if (stat(path, &st) || !S_ISREG(st.st_mode)) return false;
+    if (writes != O_OUTPUT && is_input(a, path)) return true;
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        if (is_level_file(a->value[lists[i]], path)) return true;
+    return a->value[O_DEFINITION] && is_same_file(a->value[O_DEFINITION], path);
+}
+
+bool outputs_differ(const args *a)
+{
+    static const enum option_id files[] = {O_OUTPUT, O_CERTIFICATE, O_WITNESS,
+                                           O_SHRUNK, O_TRUTH,       O_HTML,
+                                           O_JUNIT,  O_SARIF,       O_WRITE_BASELINE};
+    struct stat st;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        const char *path = a->value[files[i]];
+        if (!path || !strcmp(path, "-")) continue;
+        if (replaces_input(a, files[i], path)) {
+            complain("--%s %s: this is an input of the command, and would be replaced",
+                     option_table[files[i]].name, path);
+            return false;
+        }
+        const char *known = files[i] != O_WRITE_BASELINE ? a->value[O_BASELINE] : NULL;
+        if (known && is_same_file(known, path)) {
+            complain("--%s and --baseline name the same file, %s", option_table[files[i]].name,
+                     path);
+            return false;
+        }
+        for (size_t j = 0; j < i; j++) {
+            const char *other = a->value[files[j]];
+            if (!other || !strcmp(other, "-")) continue;
+            bool new = stat(path, &st) && stat(other, &st);
+            if (new ? !is_same_new_file(path, other) : !is_same_file(path, other)) continue;
+            complain("--%s and --%s name the same file, %s", option_table[files[j]].name,
+                     option_table[files[i]].name, path);
+            return false;
+        }
+    }
+    return true;
+}
+
 FILE *open_output(const args *a)
 {
     const char *path = a->value[O_OUTPUT];
     output *o = &a->outputs->answer;
     if (!a->value[O_TIDY] && is_input(a, path)) {
-        complain("-o %s: this is an input; an answer does not replace the file that it is about",
-                 path);
+        complain("-o %s: this is an input, which the answer would replace", path);
         return NULL;
     }
     return output_open(a, o, path ? path : "-") ? o->f : NULL;
@@ -190,7 +277,7 @@ int close_output(const args *a, FILE *f, int status)
 int write_history(const args *a, const ratel_history *h, const char *format, const char *path)
 {
     if (strcmp(path, "-") && is_module(a, path)) {
-        complain("%s: this is a module that was given; a history does not replace it", path);
+        complain("%s: this is a module of this command, which the history would replace", path);
         return EXIT_USAGE;
     }
     ratel_stat count;

@@ -1,25 +1,15 @@
 /*
  * help.c - --help and the man pages, from the tables.
  *
- * Commands come from main.c, options from command_options.def, exit statuses from opt/exits.def,
- * formats from the library.  The man pages in doc/man are what `ratel --man` prints: tool/gen-man
- * writes them, and a test compares.
+ * Commands come from main.c, options from command_options.def and option_words.def, exit statuses
+ * from opt/exits.def, formats from the library.  The man pages in doc/man are what `ratel --man`
+ * prints: tool/gen-man writes them, and a test compares.
  */
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "cli/help_texts.h"
-
-static const struct {
-    int status;
-    const char *meaning;
-} exits[] = {
-#define EXIT(id, status, meaning) {status, meaning},
-#include "opt/exits.def"
-#undef EXIT
-};
-#define N_EXITS (sizeof exits / sizeof *exits)
 
 static void spell(const option_info *o, char *buf, size_t n)
 {
@@ -86,13 +76,21 @@ static void print_options(FILE *to, const command *c, size_t width)
         for (int i = 0; i < OPTION_COUNT; i++) {
             char left[64];
             if (!(option_table[i].commands & c->bit)) continue;
-            if (help_group_of((enum option_id)i) != (enum help_group)g) continue;
+            if (help_group_of((enum option_id)i, c->bit) != (enum help_group)g) continue;
             if (!any) fprintf(to, "\n%s:\n", help_groups[g]);
             any = true;
-            spell(&option_table[i], left, sizeof left);
-            print_row(to, left, option_table[i].help, width);
+            option_info o = help_option((enum option_id)i, c->bit);
+            spell(&o, left, sizeof left);
+            print_row(to, left, o.help, width);
         }
     }
+}
+
+static void print_exits(FILE *to, unsigned bit)
+{
+    help_exit e;
+    for (size_t i = 0; help_exit_at(&e, bit, i); i++)
+        fprintf(to, "  %-4d %s\n", e.status, e.meaning);
 }
 
 void help_command(const command *c, FILE *to)
@@ -113,8 +111,7 @@ void help_command(const command *c, FILE *to)
         fprintf(to, "  %-14s %s\n", "edn", "edn-la or edn-rw, whichever it is");
     }
     fprintf(to, "\nexit status:\n");
-    for (size_t i = 0; i < N_EXITS; i++)
-        fprintf(to, "  %-4d %s\n", exits[i].status, exits[i].meaning);
+    print_exits(to, c->bit);
 }
 
 void help_all(FILE *to)
@@ -123,13 +120,13 @@ void help_all(FILE *to)
             "ratel %s: does this history keep its isolation promise?\n\n"
             "usage: ratel COMMAND [options] ...\n\n",
             ratel_version());
-    for (const command *c = commands; c->name; c++) fprintf(to, "  %-10s %s\n", c->name, c->about);
-    fprintf(to, "\n  ratel COMMAND --help    options of a command\n"
-                "  ratel --version, -V     (--json: with commit, compiler and features)\n"
-                "  ratel --completion bash|zsh|fish\n"
-                "\nexit status:\n");
-    for (size_t i = 0; i < N_EXITS; i++)
-        fprintf(to, "  %-4d %s\n", exits[i].status, exits[i].meaning);
+    for (const command *c = commands; c->name; c++) fprintf(to, "  %-13s %s\n", c->name, c->about);
+    fprintf(to,
+            "\n  ratel COMMAND --help              what a command does, and its options\n"
+            "  ratel --version [--json]          the version; as JSON also commit and features\n"
+            "  ratel --completion bash|zsh|fish  a completion script for this shell\n"
+            "\nexit status:\n");
+    print_exits(to, CMD_ALL);
 }
 
 /* --- man pages -------------------------------------------------------------------------------- */
@@ -151,12 +148,13 @@ static void roff(FILE *to, const char *s)
     }
 }
 
-static void man_exits(FILE *to)
+static void man_exits(FILE *to, unsigned bit)
 {
+    help_exit e;
     fprintf(to, ".SH EXIT STATUS\n");
-    for (size_t i = 0; i < N_EXITS; i++) {
-        fprintf(to, ".TP\n.B %d\n", exits[i].status);
-        roff(to, exits[i].meaning);
+    for (size_t i = 0; help_exit_at(&e, bit, i); i++) {
+        fprintf(to, ".TP\n.B %d\n", e.status);
+        roff(to, e.meaning);
         fputc('\n', to);
     }
 }
@@ -190,11 +188,12 @@ static void man_options(FILE *to, const command *c)
         for (int i = 0; i < OPTION_COUNT; i++) {
             char left[64];
             if (!(option_table[i].commands & c->bit)) continue;
-            if (help_group_of((enum option_id)i) != (enum help_group)g) continue;
+            if (help_group_of((enum option_id)i, c->bit) != (enum help_group)g) continue;
             if (!any && g != HELP_OWN) fprintf(to, ".SS %s\n", help_groups[g]);
             any = true;
-            spell(&option_table[i], left, sizeof left);
-            man_item(to, left, option_table[i].help);
+            option_info o = help_option((enum option_id)i, c->bit);
+            spell(&o, left, sizeof left);
+            man_item(to, left, o.help);
         }
     }
 }
@@ -230,7 +229,7 @@ static void man_command(const command *c, FILE *to)
     roff(to, c->more);
     man_options(to, c);
     if (c->bit == CMD_GEN) man_gen(to);
-    man_exits(to);
+    man_exits(to, c->bit);
     man_examples(to, c);
     man_files(to, c);
     fprintf(to, ".SH SEE ALSO\n.BR ratel (1),\n.BR ratel\\-formats (5)\n");
@@ -311,7 +310,7 @@ void help_man(const char *name, FILE *to)
         roff(to, about);
         fputc('\n', to);
     }
-    man_exits(to);
+    man_exits(to, CMD_ALL);
     fprintf(to, ".SH EXAMPLES\n");
     for (const command *c = commands; c->name; c++) {
         const help_example *e = help_example_at(c->bit, 0);

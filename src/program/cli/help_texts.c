@@ -1,6 +1,6 @@
 /*
- * help_texts.c - what --help and the man pages say beside the table of options: groups, examples,
- * files.
+ * help_texts.c - what --help and the man pages say beside the table of options: groups, exit
+ * statuses, examples, files; and what an option means for one of several commands.
  *
  * An option that no group names stands with the command's own, which come first.
  */
@@ -18,7 +18,7 @@ const char *const help_groups[HELP_GROUPS] = {
     [HELP_COMPARE] = "for comparison with other methods",
 };
 
-enum help_group help_group_of(enum option_id o)
+static enum help_group usual_group(enum option_id o)
 {
     switch (o) {
     case O_LEVEL:
@@ -94,12 +94,97 @@ enum help_group help_group_of(enum option_id o)
     }
 }
 
+enum help_group help_group_of(enum option_id o, unsigned bit)
+{
+    enum help_group g = usual_group(o);
+    if (o == O_SEED && bit & (CMD_GEN | CMD_LIVE | CMD_POWER)) return HELP_WORKLOAD;
+    if (o == O_SEED && bit & (CMD_SHRINK | CMD_REPRO)) return HELP_OWN;
+    /* what these commands do has no workload */
+    if (g == HELP_WORKLOAD && bit & (CMD_SYNTH | CMD_DRIVER_CHECK | CMD_LITMUS | CMD_REPRO))
+        return HELP_OWN;
+    return g;
+}
+
+static const struct {
+    enum option_id option;
+    unsigned commands;
+    const char *arg; /* NULL: that of the option */
+    const char *help;
+} words[] = {
+#define SAY(id, commands, arg, help) {O_##id, commands, arg, help},
+#include "cli/option_words.def"
+#undef SAY
+};
+
+option_info help_option(enum option_id o, unsigned bit)
+{
+    option_info x = option_table[o];
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (words[i].option == o && words[i].commands & bit) {
+            if (words[i].arg) x.arg = words[i].arg;
+            x.help = words[i].help;
+            break;
+        }
+    return x;
+}
+
+static const help_exit exits[] = {
+#define EXIT(id, status, meaning) {status, meaning},
+#include "opt/exits.def"
+#undef EXIT
+};
+
+/* What 0, 1 and 2 mean for a command; NULL: the command does not end so. */
+static const struct {
+    unsigned commands;
+    const char *meaning[3];
+} endings[] = {
+    {CMD_CHECK | CMD_EXPLAIN | CMD_TEST | CMD_AUDIT | CMD_SHRINK,
+     {"every history holds at every level that was asked for", "a level is violated",
+      "undecided: time, memory, interrupt, nothing to check, or not decidable by this build"}},
+    {CMD_VERIFY, {"proved", "refused", "undecided: time, memory or interrupt"}},
+    {CMD_LINT, {"no findings", "findings", "undecided: time, memory or interrupt"}},
+    {CMD_SYNTH,
+     {"a history was found", "there is none (in the scope, or proved for every size)",
+      "undecided: time, memory or interrupt"}},
+    {CMD_RUN,
+     {"completed; with --check: the level holds",
+      "a commit that was acknowledged is lost; with --check also: the level is violated",
+      "nothing was committed, or the run was cut short; with --check also: undecided"}},
+    {CMD_POWER,
+     {"the table was made", "the database violates its level without any planted bug",
+      "undecided: time, memory or interrupt"}},
+    {CMD_DRIVER_CHECK,
+     {"the driver conforms", "the driver does not conform",
+      "undecided: time, memory or interrupt"}},
+    {CMD_LITMUS,
+     {"completed", "with --diff, --expect or --specs: something differs",
+      "the table is not complete: time, memory or interrupt"}},
+    {CMD_REPRO,
+     {"the violation was shown again", "it was not shown within the tries",
+      "the recording is not violated, cannot be turned into statements, or time was up"}},
+    {CMD_STAT | CMD_CONVERT | CMD_GEN | CMD_TRACE | CMD_LEVELS,
+     {"completed", NULL, "not completed: time, memory or interrupt"}},
+};
+
+bool help_exit_at(help_exit *out, unsigned bit, size_t i)
+{
+    for (size_t k = 0; k < sizeof exits / sizeof *exits; k++) {
+        *out = exits[k];
+        for (size_t e = 0; k < 3 && bit != CMD_ALL && e < sizeof endings / sizeof *endings; e++)
+            if (endings[e].commands & bit) out->meaning = endings[e].meaning[k];
+        if (out->meaning && !i--) return true;
+    }
+    return false;
+}
+
 static const help_example examples[] = {
     {CMD_CHECK, "check --level snapshot-isolation history.jsonl", "decide one level"},
     {CMD_CHECK, "check --level all history.edn", "find the strongest levels that hold"},
     {CMD_CHECK, "check --recursive --junit report.xml histories/", "check a directory in CI"},
     {CMD_EXPLAIN, "explain history.jsonl", "why the weakest violated level is violated"},
-    {CMD_EXPLAIN, "explain --level si --svg -o picture.svg history.jsonl", "draw it"},
+    {CMD_EXPLAIN, "explain --level si --svg -o picture.svg history.jsonl",
+     "draw why SI is violated"},
     {CMD_EXPLAIN, "explain --markdown history.jsonl", "for the text of an issue"},
     {CMD_LINT, "lint history.jsonl", "look for what makes verdicts weak"},
     {CMD_LINT, "lint --fix -o repaired.jsonl history.jsonl", "repair what is safe to repair"},
@@ -109,7 +194,8 @@ static const help_example examples[] = {
     {CMD_STAT, "stat --json a.jsonl b.jsonl", "for a script, one object per line"},
     {CMD_CONVERT, "convert --to edn history.jsonl history.edn", "for Jepsen and Elle"},
     {CMD_CONVERT, "convert --to ratel cobra-logs/ history.jsonl.zst", "from a directory of logs"},
-    {CMD_CONVERT, "convert --to text --lossy history.jsonl -", "leave out what cannot be held"},
+    {CMD_CONVERT, "convert --to text --lossy history.jsonl -",
+     "leave out what the format cannot hold"},
     {CMD_GEN, "gen --txns 1000 -o history.jsonl", "a serializable history"},
     {CMD_GEN, "gen --isolation si --anomaly lost-update:3 -o history.jsonl",
      "with planted anomalies"},
@@ -128,8 +214,9 @@ static const help_example examples[] = {
     {CMD_RUN, "run --db mariadb:temp --isolation rr --faults kill -o history.jsonl",
      "kill the server now and then"},
     {CMD_TEST, "test --db postgres:temp --isolation serializable", "a minute of eight workloads"},
-    {CMD_TEST, "test --db sqlite:test.db --workload bank,lost-update --level si", "choose both"},
-    {CMD_POWER, "power --db sqlite::memory:", "in seconds, without a server"},
+    {CMD_TEST, "test --db sqlite:test.db --workload bank,lost-update --level si",
+     "choose workloads and level"},
+    {CMD_POWER, "power --db sqlite::memory:", "in memory: takes seconds and needs no server"},
     {CMD_POWER, "power --db postgres:temp -i rr -w rw-register,bank --json", "two workloads"},
     {CMD_POWER, "power --db postgres:temp -i rr -w sql-fuzz,predicates,upserts --txns 200",
      "SQL, whose logs are audited, in shorter runs"},
@@ -141,19 +228,22 @@ static const help_example examples[] = {
     {CMD_LITMUS, "litmus --db mariadb:temp -i rr -v lost-update", "one case, with its statements"},
     {CMD_LITMUS, "litmus --specs postgresql/src/test/isolation --db postgres:temp",
      "PostgreSQL's own specs"},
-    {CMD_REPRO, "repro --db mariadb:temp -i rr -l si bad.jsonl", "a lost update, again"},
-    {CMD_REPRO, "repro --db postgres:temp -i rr -l ser bad.jsonl -o skew", "skew.spec, .sql, .md"},
-    {CMD_REPRO, "repro --db \"$DATABASE_URL\" -i rc -l si bad.jsonl --tries 100", "how often"},
+    {CMD_REPRO, "repro --db mariadb:temp -i rr -l si bad.jsonl", "show a lost update again"},
+    {CMD_REPRO, "repro --db postgres:temp -i rr -l ser bad.jsonl -o skew",
+     "write skew.spec, skew.sql and skew.md"},
+    {CMD_REPRO, "repro --db \"$DATABASE_URL\" -i rc -l si bad.jsonl --tries 100",
+     "count how often it shows"},
     {CMD_TEST, "test --db \"$DATABASE_URL\" --junit report.xml --baseline accepted.txt", "in CI"},
     {CMD_AUDIT, "audit log.jsonl", "at the level that the log names"},
     {CMD_AUDIT, "audit --level serializable --shrink small.jsonl log.jsonl", "and make it small"},
-    {CMD_AUDIT, "audit --level si --init dump.sql log.jsonl", "with the rows there were before"},
+    {CMD_AUDIT, "audit --level si --init dump.sql log.jsonl",
+     "with the rows that were there before"},
     {CMD_TRACE, "trace proxy --listen :6432 --upstream postgres:///shop --dump -o shop.jsonl",
      "in front of a database"},
-    {CMD_TRACE, "audit shop.jsonl", "after the proxy was ended"},
+    {CMD_TRACE, "audit shop.jsonl", "when the proxy has ended"},
     {CMD_TRACE,
      "trace proxy --listen :6432 --upstream postgres:///shop --max-size 1G -o shop.jsonl",
-     "never more than that"},
+     "with a log of at most 1 GiB"},
     {CMD_TRACE, "trace to-history shop.jsonl --keys 'products:id->stock' -o history.jsonl",
      "for check and explain"},
     {CMD_LEVELS, "levels", "list all levels, and the names that other tools use"},
@@ -169,7 +259,7 @@ const help_example *help_example_at(unsigned bit, size_t i)
 }
 
 static const help_file files[] = {
-    {CMD_GEN, "OUTPUT.truth.json", "what was planted, and which levels that violates"},
+    {CMD_GEN, "OUTPUT.truth.json", "what was planted, and which levels it violates"},
     {CMD_TEST, "ratel-test-N-WORKLOAD.jsonl", "a history that violates its level, without -o DIR"},
     {CMD_RUN | CMD_TEST | CMD_LITMUS | CMD_REPRO | CMD_POWER, "/tmp/ratel-*",
      "temporary servers, removed at the end"},

@@ -1,5 +1,6 @@
 /*
- * help_texts.h - groups of options, examples and files, for --help and the man pages.
+ * help_texts.h - groups of options, exit statuses, examples and files, for --help and the man
+ * pages.
  */
 #ifndef RATEL_CLI_HELP_TEXTS_H
 #define RATEL_CLI_HELP_TEXTS_H
@@ -19,7 +20,18 @@ enum help_group {
     HELP_GROUPS
 };
 extern const char *const help_groups[HELP_GROUPS]; /* titles */
-enum help_group help_group_of(enum option_id o);
+/* Where the help of a command has an option. */
+enum help_group help_group_of(enum option_id o, unsigned bit);
+
+/* The option as the help of a command describes it. */
+option_info help_option(enum option_id o, unsigned bit);
+
+/* The i-th exit status of a command, or of the whole program (CMD_ALL). */
+typedef struct help_exit {
+    int status;
+    const char *meaning;
+} help_exit;
+bool help_exit_at(help_exit *out, unsigned bit, size_t i);
 
 typedef struct help_example {
     unsigned command;

@@ -113,7 +113,7 @@ char *level_text(const char *given, size_t *n, const char **name, int *status)
     if (text)
         memcpy(text, found, *n + 1);
     else
-        complain("the text of level \"%s\" cannot be had", given);
+        complain("the text of level \"%s\" is not available", given);
     return text;
 }
 

@@ -241,7 +241,7 @@ static void take_operations(live *l, live_program *lp, const knob_set *k, bool g
         guard_fail(failed, GUARD_INVAL, "%s has no statements outside of transactions here",
                    l->db.version);
     if (lp->reverse && !d->reverses && given)
-        guard_fail(failed, GUARD_INVAL, "ranges of %s are not read from their end here",
+        guard_fail(failed, GUARD_INVAL, "ranges of %s cannot be read from their end here",
                    l->db.version);
     if (!d->nest || dirty) lp->savepoints = 0;
     if (!d->alone) lp->singles = 0;
@@ -354,6 +354,20 @@ void live_close(live *l)
     mem_free_all(&l->mem);
 }
 
+bool live_can_disturb(const live *l, const live_options *o)
+{
+    char why[256];
+    if (!faults_fit(&o->faults, l->db.nodes, why, sizeof why) ||
+        !inflict_possible(&l->db, &o->faults, why, sizeof why)) {
+        complain("--faults: %s", why);
+        return false;
+    }
+    if (!o->faults.n || !l->db.driver->process || !o->stepped) return true;
+    complain("--faults: an engine is killed while sessions run at the same time, not with "
+             "--schedule step");
+    return false;
+}
+
 int live_run(live *l, const args *a, const live_options *o, run_counts *c)
 {
     enum workload_kind kind;
@@ -367,17 +381,7 @@ int live_run(live *l, const args *a, const live_options *o, run_counts *c)
         complain("--sessions: from 1 to 100000");
         return EXIT_USAGE;
     }
-    char why[256];
-    if (!faults_fit(&o->faults, l->db.nodes, why, sizeof why) ||
-        !inflict_possible(&l->db, &o->faults, why, sizeof why)) {
-        complain("--faults: %s", why);
-        return EXIT_USAGE;
-    }
-    if (o->faults.n && l->db.driver->process && o->stepped) {
-        complain("--faults: an engine is killed while sessions run at the same time, not with "
-                 "--schedule step");
-        return EXIT_USAGE;
-    }
+    if (!live_can_disturb(l, o)) return EXIT_USAGE;
     program p;
     guard_init(&l->work_guard);
     mem_init(&l->work_mem, mem_libc, NULL, &l->work_guard);

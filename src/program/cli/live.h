@@ -38,9 +38,12 @@ typedef struct test_mix {
     const char *workload;
     uint64_t keys, ops, txns; /* 0: published; txns: as many as the time allows */
     const char *knob;
+    unsigned needs; /* enum db_lack: what the driver must not be without */
 } test_mix;
 /* The i-th, or NULL. */
 const test_mix *test_mix_at(size_t i);
+/* The operation of the driver that a workload of the mix needs and that is not there, or NULL. */
+const char *test_mix_lacks(const test_mix *m, const db *d);
 
 /* EXIT_HOLDS, or the status after a complaint. */
 int live_open(live *l, const args *a);
@@ -49,6 +52,8 @@ int live_open(live *l, const args *a);
 void live_fails_to(live *l, guard *g);
 /* (Also of what was never opened, and twice.) */
 void live_close(live *l);
+/* Can all of --faults happen to this database?  False after a complaint. */
+bool live_can_disturb(const live *l, const live_options *o);
 int live_run(live *l, const args *a, const live_options *o, run_counts *c);
 /* Sets the options of the context to what the product documents; NULL: it documents nothing. */
 const contract *live_contract(const live *l, const args *a);

@@ -29,7 +29,9 @@ static const char *sql_level(const db *d)
     for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
         if (!strcmp(levels[i][0], name) && !strcmp(levels[i][1], d->isolation)) return levels[i][2];
     const contract *c = strcmp(name, "exec") == 0 ? contract_of(d) : NULL;
-    return c ? audit_level_named(c->level) : NULL;
+    const char *level = c ? audit_level_named(c->level) : NULL;
+    /* Logs have no level for snapshots without conflicts of writers: what it implies will do. */
+    return !level && c && !strcmp(c->level, "prefix") ? "read-committed" : level;
 }
 
 /* --keys and --set, as the SQL workloads take them; false after a complaint. */
@@ -83,6 +85,8 @@ int live_sql_run(args *a, live *l, const live_options *o, run_counts *c, live_sq
     memset(c, 0, sizeof *c);
     memset(out, 0, sizeof *out);
     const char *by = a->command->name;
+    char recorder[64];
+    snprintf(recorder, sizeof recorder, "ratel %s", ratel_version());
     sql_run r = {.db = &l->db,
                  .w = sql_workload_named(o->workload),
                  .txns = o->txns,
@@ -90,15 +94,26 @@ int live_sql_run(args *a, live *l, const live_options *o, run_counts *c, live_sq
                  .sessions = (uint32_t)o->sessions,
                  .seed = o->seed,
                  .level = sql_level(&l->db),
+                 .recorder = recorder,
                  .output = o->output,
                  .file = o->output_name ? (replace_file *)&o->file : NULL,
                  .output_name = o->output_name,
                  .interrupt = &interrupt_flag,
                  .stepped = o->stepped,
+                 .faults = o->faults.n ? &o->faults : NULL,
                  .count_calls = o->count_calls};
     if (!sql_given(o, &r.z)) return EXIT_USAGE;
-    if (o->faults.n) {
-        complain("%s: --faults does not apply to SQL workloads", by);
+    if (!live_can_disturb(l, o)) return EXIT_USAGE;
+    if (o->faults.n && l->db.driver->process && !r.w->fuzz) {
+        complain("--faults: an engine is killed during sql-fuzz, predicates, upserts, "
+                 "constraints and cursors, "
+                 "of which it is known what has to be there then, not during %s",
+                 o->workload);
+        return EXIT_USAGE;
+    }
+    if (o->faults.n && o->stepped) {
+        complain("--faults: SQL workloads are disturbed while sessions run at the same time, not "
+                 "with --schedule step");
         return EXIT_USAGE;
     }
     if (l->db.parts) {
@@ -113,17 +128,25 @@ int live_sql_run(args *a, live *l, const live_options *o, run_counts *c, live_sq
         complain("%s: %s", by, *r.error ? r.error : "no session could be started");
         return EXIT_IO;
     }
-    *c = (run_counts){
-        .committed = r.committed, .aborted = r.aborted, .unknown = r.unknown, .seconds = r.took};
+    *c = (run_counts){.committed = r.committed,
+                      .aborted = r.aborted,
+                      .unknown = r.unknown,
+                      .seconds = r.took,
+                      .faults = r.n_faults,
+                      .lost = r.reconnected,
+                      .learnt = r.learnt,
+                      .acknowledged = r.acknowledged,
+                      .read_back = r.read_back};
     out->level = r.level;
     out->hung = r.hung;
     out->by_value = !strcmp(fuzz_dialect(&l->db), "mysql");
     collect_findings(&r, out);
-    if (c->committed && !r.stamped && !a->value[O_QUIET])
-        complain("%s: warning: the server told no commit timestamps, without which few violations "
-                 "can be shown in a log; PostgreSQL keeps them if it is started with "
-                 "track_commit_timestamp = on, and --schedule step knows the order of commits",
-                 by);
+    if (c->committed && !r.stamped && !r.faults && !a->value[O_QUIET])
+        complain(
+            "%s: warning: the server reported no commit timestamps, without which few violations "
+            "can be shown in a log; PostgreSQL keeps them if it is started with "
+            "track_commit_timestamp = on, and --schedule step knows the order of commits",
+            by);
     if (out->n) return EXIT_VIOLATED;
     if (!c->committed) {
         complain("%s: nothing committed, so this run says nothing about the database", by);

@@ -30,16 +30,15 @@ const command commands[] = {
      "it, and argues in sentences until a contradiction is reached, case by case if there are\n"
      "several cases. Every step is checked against the history before it is printed. The\n"
      "explanation also says which levels still hold, what the violation rests on, and what\n"
-     "limits the verdict. The exit status is that of check.\n",
+     "limits the verdict.\n",
      cmd_explain},
     {"lint", CMD_LINT, "[options] HISTORY...", "report what makes verdicts on histories weak",
      "Looks for reasons why a verdict would be weak or meaningless: histories that cannot show a\n"
      "violation, ambiguous values, impossible times, initial states recorded as sessions, and\n"
      "more. Each finding has a stable id, a severity, a count, a first example, and advice on\n"
-     "what to do; check reports those that are cheap to find as warnings. Exit status 0: no\n"
-     "findings, 1: findings. With --fix -o FILE, Ratel writes a copy of the history with all\n"
-     "repairs that do not change what the database did; the exit status is then about the\n"
-     "findings that remain.\n",
+     "what to do; check reports those that are cheap to find as warnings. With --fix -o FILE,\n"
+     "Ratel writes a copy of the history with all repairs that do not change what the database\n"
+     "did; the exit status is then about the findings that remain.\n",
      cmd_lint},
     {"stat", CMD_STAT, "[options] HISTORY...", "count what a history contains",
      "Counts transactions, operations, sessions and keys, and what makes verdicts weak. Only\n"
@@ -50,10 +49,11 @@ const command commands[] = {
      cmd_stat},
     {"convert", CMD_CONVERT, "[--from F] --to F IN OUT", "translate between history formats",
      "Reads IN and writes OUT. Whatever the target format cannot represent is reported on\n"
-     "standard error. If operations would be left out, because the format cannot represent them,\n"
-     "Ratel says which kinds and how many, writes nothing, and the exit status is 3; with --lossy\n"
-     "it writes the rest. OUT may be - for standard output; it is compressed if its name ends in\n"
-     ".gz or .zst.\n",
+     "standard error. What was written is read back: if operations are missing, or anything else\n"
+     "that a verdict may depend on (the initial state, outcomes, times, hints, locks, levels of\n"
+     "transactions), Ratel says what and how often, OUT stays as it was, and the exit status is\n"
+     "3; with --lossy it writes the rest. OUT may be - for standard output; it is compressed if\n"
+     "its name ends in .gz or .zst.\n",
      cmd_convert},
     {"gen", CMD_GEN, "[options] [-o FILE]", "generate a history with known ground truth",
      "Runs a workload on a simulated multi-version store and writes the recorded history.\n"
@@ -69,9 +69,8 @@ const command commands[] = {
      "notes, hints and the initial state do not change. If a write is removed, the reads that may\n"
      "have seen it are removed too, so that no new violation appears; doc/shrink.md has the\n"
      "rules. The smaller history is written to the file of -o, or to standard output; the report\n"
-     "then goes to standard output or standard error respectively. The exit status is that of\n"
-     "check: 1: the level is violated, and a smaller history was written; 0: it holds; 2:\n"
-     "undecided. In the last two cases nothing is written.\n",
+     "then goes to standard output or standard error respectively. A history is written only if\n"
+     "the level is violated (exit status 1).\n",
      cmd_shrink},
     {"verify", CMD_VERIFY, "[options] CERTIFICATE HISTORY",
      "re-check a verdict from its certificate",
@@ -86,8 +85,7 @@ const command commands[] = {
      "the scope or, if the definitions prove it, for every size. Levels are names (ratel levels\n"
      "can print their definitions) or files in the language of doc/synth.md (my.iso: the last\n"
      "level of the file; my.iso:NAME: the level NAME). With --to F only the history is written;\n"
-     "F may be spec, a test for PostgreSQL's isolationtester.\n"
-     "Exit status 0: a history was found, 1: none, 2: undecided.\n",
+     "F may be spec, a test for PostgreSQL's isolationtester.\n",
      cmd_synth},
     {"run", CMD_RUN, "--db URL [options] [-o FILE]", "drive a database and record the history",
      "Runs a workload against a real database, with one connection and one thread per session,\n"
@@ -95,7 +93,7 @@ const command commands[] = {
      "sqlite::memory:, postgres://user@host/db, mysql://user@host/db, redis://host, etcd://host,\n"
      "lmdb:DIR, rocksdb:DIR, bdb:DIR; temp instead of an address, as in postgres:temp, is a\n"
      "temporary server or directory that Ratel makes and removes. Passwords are taken from\n"
-     "the environment or from files, as by the database's own clients. The run works in a schema\n"
+     "the environment or from files, as the database's own clients do. The run works in a schema\n"
      "or table of its own, which it makes and drops again; nothing else is touched. Workloads and\n"
      "knobs are those of gen; doc/run.md has the details.\n",
      cmd_run},
@@ -105,50 +103,48 @@ const command commands[] = {
      "the product documents for this setting (--list shows the documented levels and their\n"
      "sources), or the level of --level. A history that violates its level is kept as\n"
      "ratel-test-N-WORKLOAD.jsonl; with -o DIR all histories are kept in that directory. A table\n"
-     "at the end lists the runs and the histories that were kept. The exit status is that of\n"
-     "check.\n",
+     "at the end lists the runs and the histories that were kept.\n",
      cmd_test},
     {"power", CMD_POWER, "--db URL [--isolation L] [options]",
      "say which workload finds which bug, and how soon",
      "Runs workloads against the database through clients with a bug each (faulty:BUG:URL), in\n"
      "runs of 50, 100, 200 and so on transactions, and checks each history as test does. The\n"
      "table says for each workload and bug how many transactions it took until the bug was\n"
-     "found; `-`: it was not found within --txns (800 unless given). Below it stands which\n"
-     "workload to choose. The first column is the same without a bug. Exit status 0: the table\n"
-     "was made, 1: the database violated its level without a bug, too.\n",
+     "found; `-` means that it was not found within --txns (800 unless given). A line below the\n"
+     "table says which workload to choose. The first column shows the same runs without a bug.\n",
      cmd_power},
     {"driver-check", CMD_DRIVER_CHECK, "[options] COMMAND",
-     "hold a driver for exec: databases to the protocol",
+     "check that a driver for exec: databases keeps the protocol",
      "Starts the driver program of --db exec:COMMAND and checks that it keeps the protocol of\n"
      "doc/drivers.md: every operation that it declares, aborts, several sessions at once, levels\n"
      "and operations that do not exist, and what happens when it is killed or does not answer.\n"
      "Each check is a sentence that passed or FAILED; the last line counts them. COMMAND is one\n"
-     "argument. The driver makes a table and drops it, as for run. Exit status 0: the driver\n"
-     "conforms, 1: it does not, 4: it could not be started.\n",
+     "argument. The driver makes a table and drops it, as for run. If it cannot be started, the\n"
+     "exit status is 4.\n",
      cmd_driver_check},
     {"litmus", CMD_LITMUS, "--db URL[,URL...] [--isolation L[,L...]|all] [options] [CASE...]",
      "show which anomalies a database lets through",
      "Runs scripted interleavings of two to four sessions, one statement at a time, and prints\n"
      "for each isolation level what became of the anomaly: it happened; a transaction was refused\n"
      "(aborted); a session had to wait (blocked); all ran through and read right (absent); the\n"
-     "case cannot be written for this database (not-applicable); or an error. Below the table\n"
-     "stand the strongest levels that every recording is consistent with, beside the level that\n"
-     "the product documents. A case is a name of --list, or a file whose name ends with .spec;\n"
-     "doc/litmus.md has the language. Without names all cases are run, without --isolation at\n"
-     "every level of the database. With --specs DIR the scripts are PostgreSQL's own isolation\n"
-     "specs: they are run as isolationtester runs them, their output is compared with what\n"
-     "PostgreSQL expects (exit status 1: it differs), and a log of each permutation is audited.\n",
+     "case cannot be written for this database (not-applicable); or an error. Lines below the\n"
+     "table compare the strongest levels that every recording is consistent with to the level\n"
+     "that the product documents. A case is a name of --list, or a file whose name ends with\n"
+     ".spec; doc/litmus.md describes the language. Without a name all cases are run, and without\n"
+     "--isolation they are run at every level of the database. With --specs DIR the scripts are\n"
+     "PostgreSQL's own isolation specs: they are run as isolationtester runs them, their output\n"
+     "is compared with what PostgreSQL expects (exit status 1 if it differs), and a log of each\n"
+     "permutation is audited.\n",
      cmd_litmus},
     {"repro", CMD_REPRO, "--db URL --isolation L [--level L] [options] HISTORY [-o PREFIX]",
      "turn a violated recording into a script that shows the violation again",
      "Shrinks the recording, turns it into statements of a few sessions, and runs them one at a\n"
      "time in the order of their times; if that does not show the violation, in other orders.\n"
      "Then statements and sessions are removed as long as the violation still shows. Whether it\n"
-     "shows is decided by check, of a log of SQL by audit, on what the database has just\n"
+     "shows is decided by check (for a log of SQL, by audit) from what the database has just\n"
      "returned. HISTORY may have lists, or be a log of SQL transactions. Writes PREFIX.spec (for\n"
      "ratel litmus), PREFIX.sql (for terminals) and PREFIX.md (a report with versions, settings,\n"
-     "statements and the argument). Exit status 0: shown again; 1: not shown; 2: the recording\n"
-     "is not violated, or has something that is not turned into statements.\n",
+     "statements and the argument).\n",
      cmd_repro},
     {"audit", CMD_AUDIT, "[--level L[,L...]] [options] LOG...",
      "decide whether a level explains logs of SQL transactions",
@@ -160,7 +156,7 @@ const command commands[] = {
      "strict-serializable, serializable, strong-snapshot-isolation, snapshot-isolation,\n"
      "statement-snapshot (PostgreSQL's READ COMMITTED), read-committed; default: the level in the\n"
      "log, otherwise serializable. doc/audit.md describes the SQL that Ratel understands,\n"
-     "doc/formats/sql-log.md the format. The exit status is that of check.\n",
+     "doc/formats/sql-log.md the format.\n",
      cmd_audit},
     {"trace", CMD_TRACE, "proxy|collect|to-history|versions [options]",
      "record the SQL of any application, for audit",
@@ -169,18 +165,18 @@ const command commands[] = {
      "statements, parameters, results, and when each transaction began and committed. The log\n"
      "begins with the schema and, with --dump, the contents of the tables, so start the proxy\n"
      "before the application. Nothing in the application changes but the address to which it\n"
-     "connects. End the proxy with ctrl-C or SIGTERM, and then run ratel audit LOG. Verdicts rest\n"
-     "on every writer going through the proxy. ADDR is HOST:PORT, :PORT (on this machine only),\n"
-     "or the path of a socket; URL is as for run. What cannot be logged becomes a mark in the log\n"
-     "and is never held against the database.\n"
+     "connects. End the proxy with ctrl-C or SIGTERM, and then run ratel audit LOG. Verdicts are\n"
+     "right only if every writer goes through the proxy. ADDR is HOST:PORT, :PORT (on this\n"
+     "machine only), or the path of a socket; URL is as for run. Where something cannot be\n"
+     "logged, the log gets a mark, and what was lost is never counted against the database.\n"
      "\n"
      "trace collect FILE... turns the files that libratel-trace wrote in a program in C, Python\n"
      "or Node, or in one that uses libpq, into a history or a log of SQL (doc/trace-library.md).\n"
      "\n"
-     "trace to-history LOG writes what the statements and answers of a log show of single rows as\n"
-     "a history of reads, writes and deletes of keys, for check and explain. Written\n"
-     "values that no statement shows are computed by a replay of the log; a key with one that is\n"
-     "not certain is left out and named. doc/trace.md has a whole example.\n"
+     "trace to-history LOG turns what the statements and answers of a log show about single rows\n"
+     "into a history of reads, writes and deletes of keys, for check and explain. Written values\n"
+     "that no statement shows are computed by a replay of the log; if one of them is not certain,\n"
+     "its key is left out and named. doc/trace.md has a whole example.\n"
      "\n"
      "trace versions STREAM turns a change stream into the order of the versions of each key,\n"
      "which check can read beside a history. The stream comes from PostgreSQL's test_decoding or\n"
@@ -240,11 +236,28 @@ static int status_with_losses(int status, const outputs *o)
     return o->lost ? EXIT_IO : status;
 }
 
+/* Nothing of ours calls exit().  PostgreSQL's parser does when memory runs out, with status 1,
+   which would be a verdict here; where it is not called in a child, this is the end of it. */
+static struct {
+    pid_t process;
+    outputs *written;
+} running;
+
+static void ended_by_a_library(void)
+{
+    if (!running.written || running.process != getpid()) return;
+    output_abandon(&running.written->answer);
+    complain("there is no answer: a library ended the program, probably because memory ran out");
+    _exit(EXIT_UNDECIDED);
+}
+
 static int run(const command *c, int argc, char **argv)
 {
     args a;
     outputs written = {.lost = false};
     int status = EXIT_USAGE;
+    running.process = getpid();
+    running.written = atexit(ended_by_a_library) ? NULL : &written;
     if (args_parse(&a, c, argc, argv)) {
         a.outputs = &written;
         const char *when = a.value[O_COLOR];
@@ -262,7 +275,7 @@ static int run(const command *c, int argc, char **argv)
             show_progress(&a);
             uint64_t start = now();
             timed_start(a.value[O_TIME] ? strtod(a.value[O_TIME], NULL) : 0);
-            if (args_apply(&a)) status = c->run(&a);
+            if (outputs_differ(&a) && args_apply(&a)) status = c->run(&a);
             if (a.value[O_STATS])
                 fprintf(stderr, "seconds %.3f\npeak_rss_kib %llu\n", seconds_since(start),
                         (unsigned long long)peak_rss_kib());
@@ -272,6 +285,7 @@ static int run(const command *c, int argc, char **argv)
     }
     if (a.short_of_memory) status = EXIT_UNDECIDED;
     args_free(&a);
+    running.written = NULL;
     return status_with_losses(status, &written);
 }
 
@@ -312,13 +326,9 @@ static void open_standard_descriptors(void)
             _exit(EXIT_IO);
 }
 
-int main(int argc, char **argv)
+/* What is asked of the program itself and not of a command; -1: nothing of the kind. */
+static int answer_about_itself(int argc, char **argv)
 {
-    open_standard_descriptors();
-    if (argc < 2) {
-        help_all(stderr);
-        return EXIT_USAGE;
-    }
     const char *word = argv[1];
     if (!strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help")) {
         if (argc > 2) {
@@ -345,6 +355,20 @@ int main(int argc, char **argv)
         help_man(argc > 2 ? argv[2] : NULL, stdout);
         return EXIT_HOLDS;
     }
+    return -1;
+}
+
+int main(int argc, char **argv)
+{
+    open_standard_descriptors();
+    if (argc < 2) {
+        help_all(stderr);
+        return EXIT_USAGE;
+    }
+    static const outputs none = {.lost = false};
+    int status = answer_about_itself(argc, argv);
+    if (status >= 0) return status_with_losses(status, &none);
+    const char *word = argv[1];
     for (const command *c = commands; c->name; c++)
         if (!strcmp(c->name, word)) return run(c, argc - 2, argv + 2);
     return unknown_command(word);

@@ -69,14 +69,19 @@ static void *open_module(const char *file)
 _Noreturn static void be_module(const args *a, const char *file, const char *settings,
                                 const ratel_history *h, int to)
 {
+    /* A group of its own, so that whatever it starts ends with it.  Such a group cannot read from
+       the terminal: nothing is there to read. */
+    setpgid(0, 0);
+    int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (nothing >= 0) dup2(nothing, STDIN_FILENO);
 #ifdef __linux__
     prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
     dup2(STDERR_FILENO, STDOUT_FILENO); /* what a module prints is not part of the answer */
-    uint64_t memory = 0;
-    if (args_u64(a, O_MEMORY, &memory) && memory) {
+    uint64_t mib = 0;
+    if (args_u64(a, O_MEMORY, &mib) && mib && mib < UINT64_MAX >> 24) {
         /* what the history takes already, and the limit beyond it */
-        uint64_t most = memory + ((uint64_t)peak_rss_kib() << 10) + ((uint64_t)64 << 20);
+        uint64_t most = (mib << 20) + ((uint64_t)peak_rss_kib() << 10) + ((uint64_t)64 << 20);
         struct rlimit l = {(rlim_t)most, (rlim_t)most};
         setrlimit(RLIMIT_DATA, &l);
     }
@@ -109,18 +114,33 @@ static int left_until(uint64_t deadline)
 
 enum module_end { ENDED, LATE, INTERRUPTED };
 
-/* Reads n bytes; false: the child has ended, or *how says what else. */
-static bool receive_bytes(int from, void *to, size_t n, uint64_t deadline, enum module_end *how)
+#define GLANCE 200 /* milliseconds between two looks at whether the child still runs */
+
+/* Whether the child has ended; it stays to be waited for, so that its number stays its own. */
+static bool is_over(pid_t child)
+{
+    siginfo_t info = {0};
+    return !waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid == child;
+}
+
+/* Reads n bytes; false: the child has ended, or *how says what else.  The end of the pipe does not
+   tell that alone: a process that the module started may hold it open. */
+static bool receive_bytes(int from, void *to, size_t n, uint64_t deadline, pid_t child,
+                          enum module_end *how)
 {
     for (char *p = to; n;) {
         struct pollfd x = {.fd = from, .events = POLLIN};
-        int ready = poll(&x, 1, left_until(deadline));
+        int left = left_until(deadline);
+        bool over = is_over(child); /* what it wrote before it ended is in the pipe */
+        int ready = poll(&x, 1, over ? 0 : left < 0 || left > GLANCE ? GLANCE : left);
         if (interrupted()) {
             *how = INTERRUPTED;
             return false;
         }
         if (ready < 0 && errno == EINTR) continue;
+        if (!ready && over) return false;
         if (!ready) {
+            if (left_until(deadline)) continue;
             *how = LATE;
             return false;
         }
@@ -156,14 +176,16 @@ static int hear_module(const char *file, int from, uint64_t deadline, pid_t chil
     enum module_end how = ENDED;
     int ended = 0;
     *said = NULL;
-    bool told = receive_bytes(from, &r, sizeof r, deadline, &how);
+    bool told = receive_bytes(from, &r, sizeof r, deadline, child, &how);
     if (told) {
         *said = r.n < SIZE_MAX ? malloc((size_t)r.n + 1) : NULL;
         if (!*said) complain("module %s: out of memory", file);
-        told = *said && receive_bytes(from, *said, (size_t)r.n, deadline, &how);
+        told = *said && receive_bytes(from, *said, (size_t)r.n, deadline, child, &how);
         if (told) (*said)[ *n = (size_t)r.n] = 0;
     }
-    /* After a whole reply, too: a module that wrote it itself could stay for ever. */
+    /* After a whole reply, too: a module that wrote it itself could stay for ever, and so could
+       processes that it started, which are of its group. */
+    kill(-child, SIGKILL);
     kill(child, SIGKILL);
     while (waitpid(child, &ended, 0) < 0 && errno == EINTR) {}
     if (!told) return tell_end(file, ended, how);
@@ -202,6 +224,7 @@ static int run_module(const args *a, const char *file, const char *settings, con
         close(ends[0]);
         be_module(a, file, settings, h, ends[1]);
     }
+    if (child > 0) setpgid(child, child); /* whoever is first */
     close(ends[1]);
     if (child < 0) {
         complain("module %s: cannot start a process: %s", file, strerror(errno));

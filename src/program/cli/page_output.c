@@ -7,24 +7,12 @@
 #include "cli/page_output.h"
 #include "report/page.h"
 
-bool page_open(args *a, page_output *mine)
+void page_open(args *a, page_output *mine)
 {
     const char *path = a->value[O_HTML];
     *mine = (page_output){0};
-    if (!path || a->page) return true;
-    if (is_input(a, path)) {
-        complain("--html %s: this is an input; a page does not replace the file that it is about",
-                 path);
-        return false;
-    }
-    static const enum option_id others[] = {O_OUTPUT, O_CERTIFICATE};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (a->value[others[i]] && is_same_file(a->value[others[i]], path)) {
-            complain("--%s and --html name the same file, %s", option_table[others[i]].name, path);
-            return false;
-        }
+    if (!path || a->page) return;
     a->page = mine;
-    return true;
 }
 
 static int collect_entry(const void *bytes, size_t n, void *payload)

@@ -15,9 +15,8 @@ typedef struct page_output {
     bool failed;       /* no memory: said once, at the end */
 } page_output;
 
-/* With --html: from here on answers are added to `mine`, unless there is a page already.  False,
-   after a complaint, if FILE is an input. */
-bool page_open(args *a, page_output *mine);
+/* With --html: from here on answers are added to `mine`, unless there is a page already. */
+void page_open(args *a, page_output *mine);
 /* Adds an entry: a JSON object of doc/schema/page.json. */
 void page_add(const args *a, const char *json, size_t n);
 /* Adds the entry that a renderer of the library writes (cli.h, render). */

@@ -29,15 +29,19 @@ bool open_sql_dump(const args *a, audit_options *o)
     return o->dump_payload != NULL;
 }
 
-bool is_sql_log(const char *path)
+bool is_sql_log(const char *path, int *status)
 {
     struct stat st;
+    *status = EXIT_HOLDS;
     if (stat(path, &st) || !S_ISREG(st.st_mode)) return false;
     FILE *f = fopen(path, "rb");
-    if (!f) return false;
-    bool yes = audit_sniff(read_sql_log, f);
-    fclose(f);
-    return yes;
+    int yes = f ? audit_sniff(read_sql_log, f) : errno == ENOMEM ? -1 : 0;
+    if (f) fclose(f);
+    if (yes < 0) {
+        complain("%s: out of memory", path);
+        *status = EXIT_UNDECIDED;
+    }
+    return yes > 0;
 }
 
 int inspect_sql_log(const args *a, FILE *out, const char *path, audit **log, audit_counts *counts,

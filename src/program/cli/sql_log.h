@@ -7,8 +7,9 @@
 #include "audit/audit.h"
 #include "cli/cli.h"
 
-/* Is the file a log of SQL transactions?  Never standard input, which can be read only once. */
-bool is_sql_log(const char *path);
+/* Is the file a log of SQL transactions?  Never standard input, which can be read only once.  False
+   after a complaint, too: then there was no memory to look at it, and *status is EXIT_UNDECIDED. */
+bool is_sql_log(const char *path, int *status);
 
 /* For audit_read, over a FILE. */
 ptrdiff_t read_sql_log(void *buf, size_t cap, void *file);

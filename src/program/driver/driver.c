@@ -394,7 +394,12 @@ static size_t secret_at(const char *url, const char *at)
     if (end && at == colon + 1) return (size_t)(end - at);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         size_t n = strlen(names[i]);
-        if ((size_t)(at - url) >= n && !strncasecmp(at - n, names[i], n)) return strcspn(at, "& ");
+        if ((size_t)(at - url) < n || strncasecmp(at - n, names[i], n) != 0) continue;
+        if (*at != '\'') return strcspn(at, "& ");
+        size_t quoted = 1; /* "host=h password='two words'", in which a backslash escapes */
+        while (at[quoted] && at[quoted] != '\'')
+            quoted += at[quoted] == '\\' && at[quoted + 1] ? 2 : 1;
+        return quoted + (at[quoted] == '\'');
     }
     return 0;
 }
@@ -460,8 +465,12 @@ static bool one_isolation(db *d, const char *isolation);
 static bool mixed_part(db *d, const char *text, size_t n, double *share)
 {
     char word[80], *end;
-    if (n >= sizeof word || d->parts == DB_MIXED) {
+    if (d->parts == DB_MIXED) {
         db_fail(d->error, "a mixture has at most %d levels", DB_MIXED);
+        return false;
+    }
+    if (n >= sizeof word) {
+        db_fail(d->error, "%s has no isolation level of %zu characters", d->driver->name, n);
         return false;
     }
     memcpy(word, text, n);
@@ -472,11 +481,16 @@ static bool mixed_part(db *d, const char *text, size_t n, double *share)
         *colon = 0;
         *share = strtod(colon + 1, &end);
         if (end == colon + 1 || *end || !(*share > 0 && *share < 1e6)) {
-            db_fail(d->error, "\"%s\" is no share of transactions, such as 0.5", colon + 1);
+            db_fail(d->error, "\"%s\" is not a share of transactions, such as 0.5", colon + 1);
             return false;
         }
     }
     if (!one_isolation(d, word)) return false;
+    for (uint32_t i = 0; i < d->parts; i++)
+        if (!strcmp(d->part[i].isolation, d->isolation)) {
+            db_fail(d->error, "%s is named twice in the mixture", d->isolation);
+            return false;
+        }
     db_part *p = &d->part[d->parts++];
     p->isolation = d->isolation;
     p->level = mixed_level(d->driver, d->isolation);

@@ -90,6 +90,7 @@ typedef struct db {
     bool made;                /* it is there */
     bool lists;               /* values are lists */
     bool own_tables;          /* the workload has tables of its own */
+    bool pooled;              /* each transaction may be of another session of the server */
     char *leftovers;          /* statements that drop those of the workload before; or NULL */
     bool made_up;             /* its statements are not constants: none is kept prepared */
     bool enclosed;            /* connections go to a database that this run has made */
@@ -145,9 +146,16 @@ typedef struct db_session {
     bool has_rows;
     uint64_t affected;
     char state[6];
-    char mark[32]; /* the transaction's id, for stamp */
+    char mark[32]; /* the transaction's id, for stamp and outcome */
     char error[DB_ERROR];
+    /* Set before connect, or NULL: an engine of this process asks it now and then while it works,
+       and stops the statement if it says so. */
+    bool (*gives_up)(void *ud);
+    void *gives_up_ud;
 } db_session;
+
+/* What only a program as driver may be without. */
+enum db_lack { DB_NO_LISTS = 1, DB_NO_RANGES = 2, DB_NO_DELETES = 4 };
 
 struct driver {
     const char *name;
@@ -174,7 +182,8 @@ struct driver {
     enum db_answer (*remove)(db_session *s, int64_t key);
     /* Rows with keys in [from, to) in order, `limit` of them at most (0: all). */
     enum db_answer (*range)(db_session *s, int64_t from, int64_t to, uint32_t limit);
-    bool reverses; /* range obeys s->reverse */
+    bool reverses;  /* range obeys s->reverse */
+    unsigned lacks; /* enum db_lack */
     /* One statement that adds to the number of a row; with `upsert` it makes a row that is not
        there, with this number.  s->absent: there is no row, and nothing was done; else s->value is
        the sum.  NULL: there is no such statement. */
@@ -205,6 +214,11 @@ struct driver {
     bool (*enclose)(db *d);
     void (*mark)(db_session *s);                /* before commit: keeps what stamp needs */
     bool (*stamp)(db_session *s, int64_t *out); /* when the last transaction committed */
+    /* Of servers that are disturbed: before commit, keeps what outcome needs in s->mark, "" if
+       nothing can be learnt.  After a commit whose answer was lost, over a new connection: DB_OK it
+       was committed, DB_REFUSED it was rolled back, both for good; anything else: nobody knows. */
+    void (*token)(db_session *s);
+    enum db_answer (*outcome)(db_session *s);
     /* What is promised at d->isolation; NULL: contracts.def has it. */
     const struct contract *(*contract)(const db *d);
     /* Does the call of s that another thread is making wait for another session?  The watcher is a
@@ -227,6 +241,9 @@ struct driver {
     void (*release)(db *d, const db_session *s);
     /* Waits until a node that only reads has all that is written now; false: d->error says why. */
     bool (*catch_up)(db *d, uint32_t node);
+    /* The clock of the node has just jumped: statements that wait for locks, and whose time limits
+       have jumped with it, are cancelled.  NULL: the server counts time in another way. */
+    void (*unstick)(db *d, uint32_t node);
     /* Makes a replica, whose primary is gone, a primary; NULL: the adapter cannot. */
     bool (*promote)(db *d, uint32_t node);
 };

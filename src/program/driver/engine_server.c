@@ -113,6 +113,7 @@ static void note_place(db *d, const exec_json *j)
     d->lists = is_true(j, "lists");
     d->tombstones = is_true(j, "tombstones");
     d->stepped = is_true(j, "hasty");
+    d->own_tables = is_true(j, "tables"); /* made by a process before this one, perhaps */
 }
 
 /* Under the lock: the place is there, made by us or by a process before this one. */
@@ -237,9 +238,11 @@ static enum db_answer do_operation(seat *t, const char *op)
     if (!strcmp(op, "put")) return d->put(s, key, value);
     if (!strcmp(op, "append")) return d->append(s, key, value);
     if (!strcmp(op, "delete") || !strcmp(op, "bury")) return d->remove(s, key);
-    if (!strcmp(op, "range"))
+    if (!strcmp(op, "range")) {
+        s->reverse = is_true(j, "reverse");
         return d->range(s, number_of(j, "from"), number_of(j, "to"),
                         (uint32_t)number_of(j, "limit"));
+    }
     if (!strcmp(op, "commit")) return d->commit(s);
     if (!strcmp(op, "abort")) return d->abort(s);
     return do_rarer(t, op);
@@ -356,6 +359,7 @@ static void say_hello(engine *e, strbuf *out)
     if (d->driver->add) strbuf_str(out, ",\"add\"");
     if (d->driver->nest) strbuf_str(out, ",\"savepoint\"");
     if (d->driver->alone) strbuf_str(out, ",\"autocommit\"");
+    if (d->driver->reverses) strbuf_str(out, ",\"reverse\"");
     strbuf_str(out, "],\"snapshot\":[");
     some = false;
     for (unsigned i = 0; i < 4; i++)

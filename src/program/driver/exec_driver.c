@@ -268,6 +268,10 @@ static bool exec_open(db *d)
     if (!(o->hello.operations & EXEC_SAVEPOINT)) o->driver.nest = NULL;
     if (!(o->hello.operations & EXEC_AUTOCOMMIT)) o->driver.alone = NULL;
     o->driver.row_locks = o->hello.operations & EXEC_LOCK;
+    o->driver.reverses = o->hello.operations & EXEC_REVERSE;
+    o->driver.lacks = (o->hello.operations & EXEC_APPEND ? 0 : DB_NO_LISTS) |
+                      (o->hello.operations & EXEC_RANGE ? 0 : DB_NO_RANGES) |
+                      (o->hello.operations & EXEC_DELETE ? 0 : DB_NO_DELETES);
     o->driver.never_waits = o->hello.never_waits;
     if (!(o->hello.operations & EXEC_SQL)) {
         o->driver.script = NULL;
@@ -475,9 +479,10 @@ static enum db_answer exec_connect(db_session *s)
     if (fresh && (a = greet(&c->talk)) != DB_OK) return connected(s, a);
     exec_talk_begin(&c->talk, "connect");
     add_text(&c->talk, "place", s->db->place);
-    strbuf_printf(&c->talk.out, ",\"lists\":%s,\"tombstones\":%s%s",
+    strbuf_printf(&c->talk.out, ",\"lists\":%s,\"tombstones\":%s%s%s",
                   s->db->lists ? "true" : "false", s->db->tombstones ? "true" : "false",
-                  s->db->stepped ? ",\"hasty\":true" : "");
+                  s->db->stepped ? ",\"hasty\":true" : "",
+                  s->db->own_tables ? ",\"tables\":true" : "");
     a = exec_talk_send(&c->talk);
     c->greeted = a == DB_OK;
     return connected(s, a);
@@ -611,6 +616,7 @@ static enum db_answer exec_range(db_session *s, int64_t from, int64_t to, uint32
     exec_talk_number(t, "from", from);
     exec_talk_number(t, "to", to);
     if (limit) strbuf_printf(&t->out, ",\"limit\":%u", limit);
+    if (s->reverse) strbuf_str(&t->out, ",\"reverse\":true");
     enum db_answer a = exec_talk_send(t);
     if (a != DB_OK) return a;
     const exec_json *j = &t->json;
@@ -791,6 +797,7 @@ bool exec_open_engine(db *d, const exec_kind *kind)
     o->driver.name = engine->name;
     o->driver.isolations = engine->isolations;
     o->driver.row_locks = engine->row_locks;
+    o->driver.reverses = engine->reverses;
     if (!engine->add) o->driver.add = NULL;
     if (!engine->nest) o->driver.nest = NULL;
     if (!engine->alone) o->driver.alone = NULL;

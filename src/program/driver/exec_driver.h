@@ -23,7 +23,8 @@ enum exec_operation {
     EXEC_SQL = 128, /* script and query */
     EXEC_ADD = 256,
     EXEC_SAVEPOINT = 512,
-    EXEC_AUTOCOMMIT = 1024 /* operations outside of a transaction */
+    EXEC_AUTOCOMMIT = 1024, /* operations outside of a transaction */
+    EXEC_REVERSE = 2048     /* range can begin at its end */
 };
 
 typedef struct exec_hello {

@@ -80,7 +80,8 @@ static bool timeout_word(exec_own *o, const char *word, char *error)
         o->timeout_ms = (uint32_t)(seconds * 1000);
         return true;
     }
-    db_fail(error, "RATEL_DRIVER_TIMEOUT is a number of seconds, at most %d", LONGEST_MS / 1000);
+    db_fail(error, "RATEL_DRIVER_TIMEOUT must be a number of seconds, at most %d",
+            LONGEST_MS / 1000);
     return false;
 }
 
@@ -130,6 +131,7 @@ static const word_bit operations[] = {{"get", EXEC_GET},
                                       {"add", EXEC_ADD},
                                       {"savepoint", EXEC_SAVEPOINT},
                                       {"autocommit", EXEC_AUTOCOMMIT},
+                                      {"reverse", EXEC_REVERSE},
                                       {NULL, 0}};
 static const word_bit statements[] = {{"begin", DB_BEGIN},
                                       {"read", DB_READ},
@@ -314,7 +316,7 @@ bool exec_hello_read(exec_own *o, db *d, const exec_json *j)
     db_setting(d, "driver", h->driver);
     db_setting(d, "driver_sessions", h->many ? "one child for all" : "a child each");
     if (!settings(j, d)) {
-        db_fail(d->error, "the driver's hello is wrong: settings has a value that is no text");
+        db_fail(d->error, "the driver's hello is wrong: settings has a value that is not a text");
         return false;
     }
     if (o->timeout_ms) h->timeout_ms = o->timeout_ms;

@@ -111,7 +111,7 @@ static bool parse_items(cursor *c, char close, bool named, int depth)
         }
         if (!parse_value(c, depth + 1)) return false;
         skip_space(c);
-        if (c->p >= c->end) return refuse(c, "a bracket without its end");
+        if (c->p >= c->end) return refuse(c, "a bracket is not closed");
         if (*c->p++ == close) return true;
         if (c->p[-1] != ',') return refuse(c, "a comma is missing");
     }

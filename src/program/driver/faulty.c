@@ -7,12 +7,14 @@
  * a transaction that it has rolled back, does not send a write, answers a read from a cache that
  * nobody invalidates, answers with the next number.  no-conflict sends what a transaction writes in
  * a second one, so that nothing conflicts with what it has read; late-snapshot reads in a second
- * one; replay-commit writes a transaction again when its session has made others.  never-commit
- * rolls back every time and says so.  Outside of a transaction a write is a commit as well; the two
+ * one; replay-commit writes a transaction again when its session has made others; moving-cursor
+ * answers a FETCH by asking the query of the cursor once more.  never-commit rolls back every time
+ * and says so.  Outside of a transaction a write is a commit as well; the two
  * bugs that need several operations do not err there.  With SQL they do the same with statements: a
  * statement is a write if its first word is, and what is cached is the answer to a text.
  */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/hash.h"
@@ -26,12 +28,13 @@ enum bug {
     NO_CONFLICT,
     LATE_SNAPSHOT,
     REPLAY_COMMIT,
+    MOVING_CURSOR,
     NEVER_COMMIT,
     BUGS
 };
-static const char *const bug_names[BUGS] = {"commit-aborted", "drop-write",  "stale-read",
-                                            "tamper",         "no-conflict", "late-snapshot",
-                                            "replay-commit",  "never-commit"};
+static const char *const bug_names[BUGS] = {"commit-aborted", "drop-write",    "stale-read",
+                                            "tamper",         "no-conflict",   "late-snapshot",
+                                            "replay-commit",  "moving-cursor", "never-commit"};
 
 enum {
     EVERY = 16,
@@ -61,6 +64,13 @@ typedef struct cached_answer {
     uint32_t n_rows, n_cols;
 } cached_answer;
 
+/* A cursor of the workloads: c1 or c2. */
+enum { CURSORS = 2, CURSOR_QUERY = 400 };
+typedef struct moving_cursor {
+    char query[CURSOR_QUERY];
+    uint64_t at; /* so many rows have been fetched */
+} moving_cursor;
+
 typedef struct faulty_conn {
     db_session inner;
     uint32_t occasions;
@@ -73,6 +83,7 @@ typedef struct faulty_conn {
     uint32_t later;             /* after so many transactions */
     strbuf sent_sql, again_sql; /* the same of SQL, as put_statement writes it */
     size_t saved_sql;
+    moving_cursor cursor[CURSORS];
     cached_answer *answers; /* stale-read of SQL: CACHED_ANSWERS of them, or NULL */
     struct {
         bool there, absent;
@@ -164,6 +175,7 @@ static bool now(db_session *s)
         [NO_CONFLICT] = "planted: it read in one transaction and wrote in another",
         [LATE_SNAPSHOT] = "planted: its reads are of two transactions",
         [REPLAY_COMMIT] = "planted: it was written a second time later",
+        [MOVING_CURSOR] = "planted: a cursor showed what was written after it was opened",
     };
     faulty_conn *c = s->own;
     bool err = ++c->occasions % EVERY == 0;
@@ -604,6 +616,44 @@ static void answer_from_cache(db_session *s, const char *text, const char *const
     strbuf_free(&question);
 }
 
+/* Which one a statement is about, by the digit in its name; CURSORS: none. */
+static uint32_t cursor_named(const char *name)
+{
+    return name && name[0] == 'c' && name[1] >= '1' && name[1] < '1' + CURSORS
+               ? (uint32_t)(name[1] - '1')
+               : CURSORS;
+}
+
+static void follow_cursor(faulty_conn *c, const char *text)
+{
+    static const char declare[] = "DECLARE ", query[] = " CURSOR FOR ";
+    const char *from = strstr(text, query);
+    uint32_t k = begins_with(text, declare) ? cursor_named(text + sizeof declare - 1) : CURSORS;
+    if (k == CURSORS || !from) return;
+    snprintf(c->cursor[k].query, CURSOR_QUERY, "%s", from + sizeof query - 1);
+    c->cursor[k].at = 0;
+}
+
+/* The rows that the query of the cursor has there now, instead of those that were fetched. */
+static enum db_answer fetch_anew(db_session *s, const char *text)
+{
+    db_session *i;
+    const driver *d = inner(s, &i);
+    faulty_conn *c = s->own;
+    char sql[CURSOR_QUERY + 64];
+    const char *name = strstr(text, " FROM ");
+    uint32_t k = cursor_named(name ? name + 6 : NULL);
+    if (k == CURSORS || !begins_with(text, "FETCH ") || !*c->cursor[k].query) return DB_OK;
+    uint64_t at = c->cursor[k].at;
+    c->cursor[k].at += s->n_rows;
+    if (!now(s)) return DB_OK;
+    snprintf(sql, sizeof sql, "%s LIMIT %lu OFFSET %llu", c->cursor[k].query,
+             strtoul(text + 6, NULL, 10), (unsigned long long)at);
+    enum db_answer a = passed(s, d->query(i, sql, NULL, 0));
+    take_answer(s, i);
+    return a;
+}
+
 static enum db_answer faulty_query(db_session *s, const char *text, const char *const *params,
                                    uint32_t n)
 {
@@ -628,6 +678,10 @@ static enum db_answer faulty_query(db_session *s, const char *text, const char *
     take_answer(s, i);
     if (a != DB_OK) return a;
     follow_savepoint(c, text);
+    if (bug_of(s) == MOVING_CURSOR) {
+        follow_cursor(c, text);
+        return fetch_anew(s, text);
+    }
     if (bug_of(s) == TAMPER && !writes) tamper_with(s);
     if (bug_of(s) == STALE_READ && reads && s->has_rows) answer_from_cache(s, text, params, n);
     if (bug_of(s) == REPLAY_COMMIT && writes && c->open && n <= MOST_PARAMS)

@@ -21,6 +21,7 @@
 #include <errmsg.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -54,6 +55,8 @@ typedef struct maria_own {
     char engine[64]; /* of the table */
     unsigned port;
     bool database; /* what this run has made is a database of its own, for workloads with tables */
+    bool outcomes; /* there is a table of tokens */
+    atomic_ullong tokens;
 } maria_own;
 
 static bool parse_host(db *d, const char *p, size_t n, char *host, size_t cap, unsigned *port)
@@ -182,7 +185,7 @@ static bool read_engine(db *d)
     for (const char *p = o->engine; *p; p++)
         if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", *p)) {
             d->misuse = true;
-            db_fail(d->error, "\"%.60s\" is no storage engine", o->engine);
+            db_fail(d->error, "\"%.60s\" is not the name of a storage engine", o->engine);
             return false;
         }
     return true;
@@ -482,6 +485,9 @@ static bool maria_open(db *d)
              (int)strcspn(v, "-"), v);
     read_settings(d, c);
     bool done = !temp || !mysql_query(c, "CREATE DATABASE IF NOT EXISTS ratel");
+    o->outcomes = done && temp && d->nodes < 2 && !strcmp(o->engine, "InnoDB") &&
+                  !mysql_query(c, "CREATE TABLE ratel.ratel_tokens(k BIGINT PRIMARY KEY) "
+                                  "ENGINE=InnoDB COMMENT='" DB_MADE_BY "'");
     if (!done) db_fail(d->error, "%s", mysql_error(c));
     mysql_close(c);
     return done;
@@ -778,11 +784,45 @@ static enum db_answer maria_abort(db_session *s)
     return execute(s, "ROLLBACK") == DB_OK ? DB_OK : DB_LOST;
 }
 
-static enum db_answer maria_commit(db_session *s)
+static bool in_transaction(db_session *s)
 {
     unsigned status = 0;
     mariadb_get_infov(s->own, MARIADB_CONNECTION_SERVER_STATUS, &status);
-    if (!(status & SERVER_STATUS_IN_TRANS)) {
+    return (status & SERVER_STATUS_IN_TRANS) != 0;
+}
+
+/* A row that is there if and only if the transaction was committed.  Outside of a transaction,
+   which the server may have rolled back by itself, it would be there in any case. */
+static void maria_token(db_session *s)
+{
+    maria_own *o = s->db->own;
+    char sql[96];
+    *s->mark = 0;
+    if (!o->outcomes || !in_transaction(s)) return;
+    unsigned long long k = atomic_fetch_add(&o->tokens, 1) + 1;
+    int n = snprintf(sql, sizeof sql, "INSERT INTO ratel.ratel_tokens VALUES(%llu)", k);
+    if (mysql_real_query(s->own, sql, (unsigned long)n) || !in_transaction(s)) return;
+    snprintf(s->mark, sizeof s->mark, "%llu", k);
+}
+
+/* The read locks: a transaction that still has the row, also one that the server is about to roll
+   back after a crash, is waited for. */
+static enum db_answer maria_outcome(db_session *s)
+{
+    char sql[96];
+    int n = snprintf(sql, sizeof sql, "SELECT k FROM ratel.ratel_tokens WHERE k=%s FOR UPDATE",
+                     s->mark);
+    if (mysql_real_query(s->own, sql, (unsigned long)n)) return DB_LOST;
+    MYSQL_RES *r = mysql_store_result(s->own);
+    if (!r) return DB_LOST;
+    bool there = mysql_num_rows(r) > 0;
+    mysql_free_result(r);
+    return there ? DB_OK : DB_REFUSED;
+}
+
+static enum db_answer maria_commit(db_session *s)
+{
+    if (!in_transaction(s)) {
         db_fail(s->error, "rolled back before the commit");
         return DB_REFUSED;
     }
@@ -791,6 +831,33 @@ static enum db_answer maria_commit(db_session *s)
 }
 
 /* --- any SQL ---------------------------------------------------------------------------------- */
+
+static void add_literal(db_session *s, const char *value, strbuf *out)
+{
+    size_t length = value ? strlen(value) : 0;
+    char *quoted = mem_get(s->mem, 2 * length + 1);
+    if (value) mysql_real_escape_string(s->own, quoted, value, (unsigned long)length);
+    strbuf_printf(out, value ? "'%s'" : "NULL", quoted);
+    mem_put(s->mem, quoted);
+}
+
+/* A parameter of our own workloads, such as $12: numbers stay numbers.  (In texts from elsewhere
+   $12 may be a name.)  *p is moved past it. */
+static bool fill_numbered(db_session *s, const char **p, const char *const *params, uint32_t n,
+                          strbuf *out)
+{
+    size_t digits = **p == '$' && !s->db->enclosed ? strspn(*p + 1, "0123456789") : 0;
+    unsigned long number = digits && digits < 4 ? strtoul(*p + 1, NULL, 10) : 0;
+    if (!number || number > n) return false;
+    const char *value = params[number - 1];
+    bool whole = value && *value && !value[strspn(value, "0123456789")];
+    if (whole)
+        strbuf_str(out, value);
+    else
+        add_literal(s, value, out);
+    *p += 1 + digits;
+    return true;
+}
 
 /* The text with a literal in the place of each `?` outside of quotes and comments. */
 static void fill_in(db_session *s, const char *text, const char *const *params, uint32_t n,
@@ -806,14 +873,9 @@ static void fill_in(db_session *s, const char *text, const char *const *params, 
         } else if ((*p == '-' && p[1] == '-' && p[2] == ' ') || *p == '#') {
             p += strcspn(p, "\n");
         } else if (*p == '?' && next < n) {
-            const char *value = params[next++];
-            size_t length = value ? strlen(value) : 0;
-            char *quoted = mem_get(s->mem, 2 * length + 1);
-            if (value) mysql_real_escape_string(s->own, quoted, value, (unsigned long)length);
-            strbuf_printf(out, value ? "'%s'" : "NULL", quoted);
-            mem_put(s->mem, quoted);
+            add_literal(s, params[next++], out);
             p++;
-        } else {
+        } else if (!fill_numbered(s, &p, params, n, out)) {
             strbuf_char(out, *p++);
         }
     }
@@ -1045,6 +1107,8 @@ const driver driver_mariadb = {
     .query = maria_query,
     .send = maria_send,
     .receive = maria_receive,
+    .token = maria_token,
+    .outcome = maria_outcome,
     .waits = maria_waits,
     .cut = maria_cut,
     .enclose = maria_enclose,

@@ -17,6 +17,9 @@ typedef struct side_work {
     mem *mem;
     pg_side_schema *o;
     strbuf setup, left, tables, sql, line;
+    bool routines; /* there are stored functions or procedures */
+    bool indirect; /* a statement may write tables that it does not name, or nobody can say */
+    bool loose;    /* the server's sql_mode is not strict */
 } side_work;
 
 static bool my_error(pg_side *s, const char *text)
@@ -139,11 +142,78 @@ static const char *common_type(const char *data, const char *full)
     return NULL;
 }
 
+/* What may change rows of a table without a statement that names it, or NULL. */
+static const char *written_otherwise(side_work *w, const char *table)
+{
+    char query[512];
+    snprintf(query, sizeof query,
+             "SELECT count(*) FROM information_schema.referential_constraints WHERE"
+             " constraint_schema = database() AND table_name = '%s' AND (delete_rule NOT IN"
+             " ('RESTRICT', 'NO ACTION') OR update_rule NOT IN ('RESTRICT', 'NO ACTION'))",
+             table);
+    MYSQL_RES *r = rows_of(w, query);
+    MYSQL_ROW row = r ? mysql_fetch_row(r) : NULL;
+    bool plain = row && row[0] && !strcmp(row[0], "0");
+    mysql_free_result(r);
+    return plain ? NULL : "other tables write it through a foreign key";
+}
+
+/* ROLLBACK undoes nothing in a table of MyISAM, Aria or MEMORY, and a query may see half of a
+   statement there. */
+static bool is_transactional(side_work *w, const char *table)
+{
+    char query[512];
+    snprintf(query, sizeof query,
+             "SELECT count(*) FROM information_schema.tables t JOIN information_schema.engines e"
+             " ON e.engine = t.engine WHERE t.table_schema = database() AND t.table_name = '%s'"
+             " AND e.transactions = 'YES'",
+             table);
+    MYSQL_RES *r = rows_of(w, query);
+    MYSQL_ROW row = r ? mysql_fetch_row(r) : NULL;
+    bool yes = row && row[0] && !strcmp(row[0], "1");
+    mysql_free_result(r);
+    return yes;
+}
+
+/* A name in capitals means another table if the server tells them apart, and PostgreSQL's grammar
+   does not. */
+static bool is_only_of_name(side_work *w, const char *table)
+{
+    char query[512];
+    snprintf(query, sizeof query,
+             "SELECT count(*) FROM information_schema.tables WHERE table_schema = database()"
+             " AND lower(table_name) = '%s'",
+             table);
+    MYSQL_RES *r = rows_of(w, query);
+    MYSQL_ROW row = r ? mysql_fetch_row(r) : NULL;
+    bool yes = row && row[0] && !strcmp(row[0], "1");
+    mysql_free_result(r);
+    return yes;
+}
+
+/* Is the default of a column a number, or a text in quotes without escapes?  MariaDB quotes texts,
+   MySQL does not, so that there only numbers of columns that hold numbers are certain. */
+static bool is_plain_default(const char *is, const char *data)
+{
+    size_t n = strlen(is), i = *is == '-';
+    if (n > 1 && *is == '\'' && is[n - 1] == '\'')
+        return n == 2 || (!memchr(is + 1, '\'', n - 2) && !memchr(is, '\\', n));
+    if (strstr(data, "char") || strstr(data, "text")) return false;
+    for (bool dot = false; i < n; i++) {
+        if (is[i] == '.' && !dot)
+            dot = true;
+        else if (is[i] < '0' || is[i] > '9')
+            return false;
+    }
+    return n > 0;
+}
+
 /* CREATE TABLE of one table in w->sql; why it cannot be written, or NULL. */
 static const char *describe_table(side_work *w, const char *table)
 {
     static const char *const columns =
-        "SELECT column_name, data_type, column_type, is_nullable, extra, column_key FROM"
+        "SELECT column_name, data_type, column_type, is_nullable, extra, column_key,"
+        " column_default FROM"
         " information_schema.columns WHERE table_schema = database() AND table_name = '%s'"
         " ORDER BY ordinal_position";
     static const char *const keys =
@@ -164,7 +234,11 @@ static const char *describe_table(side_work *w, const char *table)
         if (row[4] && *row[4]) why = "a column makes its values by itself";
         if (!strcmp(row[5], "PRI") && (strstr(row[1], "char") || strstr(row[1], "text")))
             why = "its key is a text, which may be compared without regard to case";
-        strbuf_printf(&w->sql, "%s%s %s%s", i ? ", " : "", row[0], type ? type : "?",
+        bool filled = row[6] && strcmp(row[6], "NULL") != 0;
+        if (filled && !is_plain_default(row[6], row[1]))
+            why = "a column has a default that is not understood";
+        strbuf_printf(&w->sql, "%s%s %s%s%s%s", i ? ", " : "", row[0], type ? type : "?",
+                      filled ? " DEFAULT " : "", filled ? row[6] : "",
                       *row[3] == 'N' ? " NOT NULL" : "");
     }
     mysql_free_result(r);
@@ -176,7 +250,7 @@ static const char *describe_table(side_work *w, const char *table)
     if (mysql_num_rows(r)) strbuf_char(&w->sql, ')');
     mysql_free_result(r);
     strbuf_char(&w->sql, ')');
-    return why;
+    return why ? why : written_otherwise(w, table);
 }
 
 static bool plain_name(const char *name)
@@ -200,7 +274,10 @@ static void add_table(side_work *w, const char *table, bool triggers)
 {
     const char *why = !plain_name(table) ? "its name needs quotes"
                       : triggers         ? "it has triggers"
-                                         : describe_table(w, table);
+                      : w->loose         ? "the server changes values that do not fit (sql_mode)"
+                      : !is_transactional(w, table) ? "its engine has no transactions"
+                      : !is_only_of_name(w, table)  ? "another table has its name in capitals"
+                                                    : describe_table(w, table);
     size_t before = w->setup.n;
     if (!why) {
         strbuf_str(&w->setup, before ? "," : "");
@@ -221,8 +298,37 @@ static void add_table(side_work *w, const char *table, bool triggers)
     w->o->tables++;
 }
 
+/* A number that the server answers. */
+static bool ask_count(side_work *w, const char *sql, bool *positive)
+{
+    MYSQL_RES *r = rows_of(w, sql);
+    MYSQL_ROW row = r ? mysql_fetch_row(r) : NULL;
+    bool good = row && row[0];
+    *positive = good && strcmp(row[0], "0") != 0;
+    mysql_free_result(r);
+    return good;
+}
+
 static bool find_tables(side_work *w)
 {
+    if (!ask_count(w,
+                   "SELECT count(*) FROM information_schema.routines WHERE routine_schema NOT IN"
+                   " ('mysql', 'sys', 'information_schema', 'performance_schema')",
+                   &w->routines) ||
+        !ask_count(w,
+                   "SELECT (SELECT count(DISTINCT privilege_type) < 4 FROM"
+                   " information_schema.user_privileges WHERE grantee = concat('''',"
+                   " replace(current_user(), '@', '''@'''), '''') AND privilege_type IN"
+                   " ('SELECT', 'TRIGGER', 'SHOW VIEW', 'REFERENCES')) + "
+                   "(SELECT count(*) FROM information_schema.views WHERE table_schema NOT IN"
+                   " ('mysql', 'sys', 'information_schema', 'performance_schema'))"
+                   " + (SELECT count(*) FROM information_schema.triggers WHERE trigger_schema <>"
+                   " 'sys') + (SELECT count(*) FROM information_schema.referential_constraints"
+                   " WHERE update_rule NOT IN ('RESTRICT', 'NO ACTION')"
+                   " OR delete_rule NOT IN ('RESTRICT', 'NO ACTION'))",
+                   &w->indirect) ||
+        !ask_count(w, "SELECT @@GLOBAL.sql_mode NOT LIKE '%STRICT%'", &w->loose))
+        return false;
     MYSQL_RES *r =
         rows_of(w, "SELECT t.table_name, EXISTS (SELECT 1 FROM information_schema.triggers g"
                    " WHERE g.event_object_schema = t.table_schema AND g.event_object_table ="
@@ -331,6 +437,8 @@ static bool write_head_line(side_work *w)
         strbuf_add(o, w->left.at, w->left.n);
         strbuf_char(o, ']');
     }
+    if (w->routines) strbuf_str(o, ",\"hidden_routines\":true");
+    if (!w->routines && !w->indirect) strbuf_str(o, ",\"named_writes\":true");
     strbuf_str(o, "}\n");
     return w->o->line(w->o->ud, o->at, o->n) || my_error(w->s, "the log cannot be written");
 }
@@ -349,6 +457,27 @@ static bool write_all_rows(side_work *w)
     return good;
 }
 
+/* What shows a masked column: tables that have it, views and routines that name one of them, and
+   what names those. */
+static bool find_masked(side_work *w)
+{
+    if (!w->o->shows) return true;
+    MYSQL_RES *r = rows_of(
+        w, "SELECT table_name, column_name FROM information_schema.columns WHERE"
+           " table_schema NOT IN ('mysql', 'information_schema', 'performance_schema', 'sys')"
+           " UNION ALL SELECT table_name, view_definition FROM information_schema.views WHERE"
+           " table_schema <> 'sys' UNION ALL SELECT routine_name, routine_definition FROM"
+           " information_schema.routines WHERE routine_schema <> 'sys'");
+    for (bool more = r != NULL; more;) {
+        more = false;
+        mysql_data_seek(r, 0);
+        for (MYSQL_ROW row; (row = mysql_fetch_row(r));)
+            more |= w->o->shows(w->o->ud, row[0], row[1] ? row[1] : "");
+    }
+    mysql_free_result(r);
+    return r != NULL;
+}
+
 bool my_side_head(pg_side *s, mem *m, pg_side_schema *o)
 {
     side_work w = {.s = s, .c = s->own, .mem = m, .o = o};
@@ -360,7 +489,8 @@ bool my_side_head(pg_side *s, mem *m, pg_side_schema *o)
     bool good = tell_server(&w, "SET NAMES utf8mb4") &&
                 tell_server(&w, "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ") &&
                 tell_server(&w, "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY") &&
-                find_tables(&w) && write_head_line(&w) && (!o->dump || write_all_rows(&w));
+                find_masked(&w) && find_tables(&w) && write_head_line(&w) &&
+                (!o->dump || write_all_rows(&w));
     if (good) good = tell_server(&w, "ROLLBACK");
     return good;
 }

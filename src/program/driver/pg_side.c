@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "driver/driver.h"
+
 enum { ROWS_PER_LINE = 200, NAME_MAX_LENGTH = 256 };
 
 typedef struct side_table {
@@ -66,7 +68,9 @@ bool pg_side_open(pg_side *s, const char *url)
     PGconn *c = PQconnectdb(url);
     s->own = c;
     if (PQstatus(c) != CONNECTION_OK) {
-        side_error(s, PQerrorMessage(c));
+        char shown[PG_SIDE_NAME];
+        db_hide(url, PQerrorMessage(c), shown, sizeof shown); /* it may quote the URL */
+        side_error(s, shown);
         return false;
     }
     PQsetNoticeProcessor(c, ignore_notice, NULL);
@@ -104,12 +108,25 @@ static bool tell(pg_side *s, const char *sql)
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
+/* May a name without a schema mean a relation of another schema than public?  The settings of the
+   server, the database or a role may put any schema first; "$user" puts the one that is called as
+   the role. */
+#define SHADOWED                                                                                   \
+    "EXISTS (SELECT FROM pg_class o JOIN pg_namespace m ON m.oid = o.relnamespace"                 \
+    " WHERE o.relname = c.relname AND o.relkind IN ('r','p','f','m','v','S') AND"                  \
+    " m.nspname NOT IN ('public', 'information_schema') AND m.nspname !~ '^pg_' AND"               \
+    " ((SELECT reset_val FROM pg_settings WHERE name = 'search_path') !~"                          \
+    " '^ *(\"[$]user\" *, *)?public *$' OR EXISTS (SELECT FROM pg_db_role_setting x,"              \
+    " unnest(x.setconfig) w WHERE w ~* '^search_path=') OR"                                        \
+    " EXISTS (SELECT FROM pg_roles a WHERE a.rolname = m.nspname)))"
+
 static bool find_tables(side_reader *d)
 {
     PGresult *r = ask(
         d->s,
         "SELECT c.oid::text, quote_ident(c.relname),"
-        " CASE WHEN c.relkind = 'p' OR EXISTS (SELECT FROM pg_inherits i WHERE c.oid IN"
+        " CASE WHEN " SHADOWED " THEN 'its name may mean a table of another schema'"
+        " WHEN c.relkind = 'p' OR EXISTS (SELECT FROM pg_inherits i WHERE c.oid IN"
         " (i.inhrelid, i.inhparent)) THEN 'it is partitioned or inherited'"
         " WHEN c.relkind <> 'r' THEN 'it is a foreign table or a materialized view'"
         " WHEN c.relhasrules THEN 'it has rules' WHEN c.relrowsecurity THEN 'it has policies'"
@@ -242,7 +259,9 @@ static bool add_table(side_reader *d, side_table *t)
     strbuf_init(&sql, d->mem);
     strbuf_printf(&sql, "CREATE TABLE %s (%s)", t->name, strbuf_cstr(&t->create));
     t->written = add_usable(d, sql.at, sql.n, &t->more);
-    if (!t->written) snprintf(t->why, sizeof t->why, "audit does not understand its definition");
+    if (!t->written)
+        snprintf(t->why, sizeof t->why,
+                 "audit does not understand its definition, or must not see it");
     strbuf_free(&sql);
     return t->written;
 }
@@ -267,6 +286,29 @@ static bool add_tables(side_reader *d)
     return true;
 }
 
+/* Functions of which some are called by what does not look like a call: casts, operators, checks of
+   domains. */
+static bool find_hidden(side_reader *d)
+{
+    PGresult *r = ask(
+        d->s,
+        "WITH own AS (SELECT p.oid FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace"
+        " WHERE n.nspname NOT IN ('pg_catalog', 'information_schema') AND NOT EXISTS (SELECT FROM"
+        " pg_depend x WHERE x.classid = 'pg_proc'::regclass AND x.objid = p.oid AND"
+        " x.deptype = 'e')) SELECT (SELECT count(*) FROM own),"
+        " EXISTS (SELECT FROM pg_depend x JOIN own ON x.refobjid = own.oid WHERE"
+        " x.refclassid = 'pg_proc'::regclass AND (x.classid IN ('pg_cast'::regclass,"
+        " 'pg_operator'::regclass, 'pg_type'::regclass, 'pg_event_trigger'::regclass) OR"
+        " x.classid = 'pg_constraint'::regclass AND x.objid IN"
+        " (SELECT oid FROM pg_constraint WHERE contypid <> 0)))",
+        NULL);
+    if (!r) return false;
+    d->hidden = strtoull(PQgetvalue(r, 0, 0), NULL, 10) > d->routines;
+    d->hidden |= *PQgetvalue(r, 0, 1) == 't';
+    PQclear(r);
+    return true;
+}
+
 /* Views and functions: each is added if it is understood. */
 static bool add_others(side_reader *d)
 {
@@ -279,7 +321,9 @@ static bool add_others(side_reader *d)
         " WHERE n.nspname = 'public' AND p.prokind IN ('f','p') AND l.lanname IN ('sql','plpgsql')"
         " UNION ALL SELECT 'CREATE VIEW ' || quote_ident(c.relname) || ' AS ' ||"
         " rtrim(pg_get_viewdef(c.oid), ';') FROM pg_class c JOIN pg_namespace n"
-        " ON n.oid = c.relnamespace WHERE n.nspname = 'public' AND c.relkind = 'v'",
+        " ON n.oid = c.relnamespace WHERE n.nspname = 'public' AND c.relkind = 'v'"
+        " AND NOT EXISTS (SELECT FROM pg_rewrite w WHERE w.ev_class = c.oid AND w.ev_type <> '1')"
+        " AND NOT EXISTS (SELECT FROM pg_trigger t WHERE t.tgrelid = c.oid) AND NOT " SHADOWED,
         NULL);
     for (int i = 0; r && i < PQntuples(r); i++) {
         const char *sql = PQgetvalue(r, i, 0);
@@ -288,13 +332,29 @@ static bool add_others(side_reader *d)
     }
     PQclear(r);
     if (!r) return false;
-    r = ask(d->s,
-            "SELECT count(*) FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE"
-            " n.nspname NOT IN ('pg_catalog', 'information_schema') AND NOT EXISTS (SELECT FROM"
-            " pg_depend x WHERE x.classid = 'pg_proc'::regclass AND x.objid = p.oid AND"
-            " x.deptype = 'e')",
+    return find_hidden(d);
+}
+
+/* Settings of the server, the database or any role that change what statements mean or how values
+   are shown, and of which sessions are told nothing: as if the log began with them. */
+static bool add_settings(side_reader *d)
+{
+    PGresult *r =
+        ask(d->s,
+            "WITH l(name) AS (VALUES ('array_nulls'), ('backslash_quote'), ('bytea_output'),"
+            " ('quote_all_identifiers'), ('row_security'), ('session_replication_role'),"
+            " ('transform_null_equals'), ('xmlbinary'), ('xmloption')) SELECT DISTINCT"
+            " format('SET %s TO %L', name, v) FROM (SELECT name, reset_val AS v FROM pg_settings"
+            " WHERE reset_val <> boot_val UNION ALL SELECT lower(split_part(c, '=', 1)),"
+            " split_part(c, '=', 2) FROM pg_db_role_setting x, unnest(x.setconfig) c"
+            " WHERE x.setdatabase IN (0, (SELECT oid FROM pg_database"
+            " WHERE datname = current_database()))) s JOIN l USING (name)",
             NULL);
-    if (r) d->hidden = strtoull(PQgetvalue(r, 0, 0), NULL, 10) > d->routines;
+    for (int i = 0; r && i < PQntuples(r); i++) {
+        const char *sql = PQgetvalue(r, i, 0);
+        if (d->setup.n) strbuf_char(&d->setup, ',');
+        strbuf_json(&d->setup, sql, strlen(sql));
+    }
     PQclear(r);
     return r != NULL;
 }
@@ -438,17 +498,42 @@ static bool dump_table(side_reader *d, const side_table *t, strbuf *out)
     return good && tell(d->s, "CLOSE ratel_rows");
 }
 
+/* What shows a masked column: tables that have it, views and functions that name one of them, and
+   what names those. */
+static bool find_masked(side_reader *d)
+{
+    if (!d->o->shows) return true;
+    PGresult *r = ask(
+        d->s,
+        "SELECT c.relname, a.attname FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN"
+        " pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname NOT IN ('pg_catalog',"
+        " 'information_schema', 'pg_toast') AND a.attnum > 0 AND c.relkind IN ('r','p','v','m','f')"
+        " UNION ALL SELECT c.relname, pg_get_viewdef(c.oid) FROM pg_class c JOIN pg_namespace n"
+        " ON n.oid = c.relnamespace WHERE n.nspname NOT IN ('pg_catalog', 'information_schema')"
+        " AND c.relkind IN ('v','m') UNION ALL SELECT p.proname, coalesce(p.prosrc, '') || ' ' ||"
+        " coalesce(to_jsonb(p)->>'prosqlbody', '') FROM pg_proc p JOIN pg_namespace n ON"
+        " n.oid = p.pronamespace WHERE n.nspname NOT IN ('pg_catalog', 'information_schema')",
+        NULL);
+    for (bool more = r != NULL; more;) {
+        more = false;
+        for (int i = 0; i < PQntuples(r); i++)
+            more |= d->o->shows(d->o->ud, PQgetvalue(r, i, 0), PQgetvalue(r, i, 1));
+    }
+    PQclear(r);
+    return r != NULL;
+}
+
 static bool read_head(side_reader *d)
 {
     if (!tell(d->s, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") ||
         !tell(d->s, "SET LOCAL search_path = public") ||
         !tell(d->s, "SET LOCAL datestyle = 'ISO, YMD'") ||
-        !tell(d->s, "SET LOCAL client_encoding = 'UTF8'") || !find_tables(d))
+        !tell(d->s, "SET LOCAL client_encoding = 'UTF8'") || !find_masked(d) || !find_tables(d))
         return false;
     for (size_t i = 0; i < d->tables.n; i++)
         if (!read_columns(d, &d->tables.at[i]) || !read_constraints(d, &d->tables.at[i]))
             return false;
-    if (!add_tables(d) || !add_others(d) || !write_header(d)) return false;
+    if (!add_tables(d) || !add_others(d) || !add_settings(d) || !write_header(d)) return false;
     strbuf out;
     strbuf_init(&out, d->mem);
     bool good = true;

@@ -30,6 +30,10 @@ typedef struct pg_side_schema {
     bool (*line)(void *ud, const char *at, size_t n);
     /* Must the rows of this table not be written? */
     bool (*secret)(void *ud, const char *table);
+    /* There is a table, view or function of this name, with such a column or in such words: true,
+       if that makes the name one that must not be shown, which it was not before.  NULL: no matter
+       which there are. */
+    bool (*shows)(void *ud, const char *name, const char *words);
     void *ud;
     uint32_t tables, unknown, left_out; /* what was found */
     uint64_t rows;

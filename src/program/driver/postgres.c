@@ -24,6 +24,10 @@
 #include "driver/adapters.h"
 
 enum { READY_SECONDS = 60 };
+#define STUCK_NS 300000000u     /* whoever waits so long for a lock may be in a deadlock */
+#define OUTCOME_NS 10000000000u /* so long the old session of a lost commit is waited for */
+
+#define STARTED "(extract(epoch FROM pg_postmaster_start_time()) * 1000)::bigint::text"
 
 /* Who executes statements that come from elsewhere, on a server of our own. */
 #define LOG_ROLE "ratel_log"
@@ -60,7 +64,6 @@ static const temp_spec server = {
 
 typedef struct pg_own {
     double local; /* the share of sessions whose commits do not wait for a standby */
-    bool pooled;  /* nothing outlives a transaction */
 } pg_own;
 
 /* PostgreSQL quotes what it could not do; the first line will do. */
@@ -329,18 +332,13 @@ static bool read_roles(db *d)
     return !d->nodes || db_pin(d);
 }
 
-static bool is_pooled(const db *d)
-{
-    return ((const pg_own *)d->own)->pooled;
-}
-
 /* Takes pooled=on out of the URL, which libpq does not know. */
 static void read_pooled(db *d)
 {
     static const char word[] = "pooled=on";
     char *query = strchr(d->address, '?'), *at = query ? strstr(query, word) : NULL;
     if (!at || !strchr("?&", at[-1]) || !strchr("&", at[sizeof word - 1])) return;
-    ((pg_own *)d->own)->pooled = true;
+    d->pooled = true;
     char *rest = at + sizeof word - 1;
     if (*rest == '&')
         rest++;
@@ -387,10 +385,25 @@ static bool enter_place(const db *d, PGconn *c)
 {
     char sql[96];
     snprintf(sql, sizeof sql,
-             is_pooled(d) ? "BEGIN; SET LOCAL search_path TO %s,pg_catalog"
-                          : "SET search_path TO %s,pg_catalog",
+             d->pooled ? "BEGIN; SET LOCAL search_path TO %s,pg_catalog"
+                       : "SET search_path TO %s,pg_catalog",
              d->place);
     return succeeds(c, sql);
+}
+
+/* A pooler has numbers of sessions of its own.  One that nobody told us of would lose the search
+   path between transactions, and our statements would reach tables of the user's. */
+static bool is_direct(db *d, PGconn *c)
+{
+    char pid[16], mine[16];
+    if (d->pooled) return true;
+    asked(c, "SELECT pg_catalog.pg_backend_pid()", pid, sizeof pid);
+    snprintf(mine, sizeof mine, "%d", PQbackendPID(c));
+    if (!strcmp(pid, mine)) return true;
+    db_fail(d->error,
+            "a pooler, which may give each transaction another session of the server, is before "
+            "it: add pooled=on to the URL, or name the server itself");
+    return false;
 }
 
 /* A connection into a schema of ours that is made the first time; NULL: d->error says why. */
@@ -399,6 +412,10 @@ static PGconn *made_place(db *d)
     PGconn *c = patiently(d, db_primary(d));
     char sql[192];
     if (!c) return NULL;
+    if (!is_direct(d, c)) {
+        PQfinish(c);
+        return NULL;
+    }
     bool done = d->made;
     if (!done) {
         snprintf(sql, sizeof sql, "CREATE SCHEMA %s", d->place);
@@ -461,12 +478,17 @@ static bool pg_load(db *d, const db_row *rows, size_t n)
     PGconn *c = made_place(d);
     if (!c) return false;
     PGresult *r;
-    bool done = succeeds(c, d->lists ? "DROP TABLE IF EXISTS ratel_kv;"
-                                       "CREATE TABLE ratel_kv(k BIGINT PRIMARY KEY,v TEXT)"
-                                     : "DROP TABLE IF EXISTS ratel_kv;"
-                                       "CREATE TABLE ratel_kv(k BIGINT PRIMARY KEY,v BIGINT)");
+    char sql[192];
+    /* The schema is named: a pooler that nobody told of loses the search path, and a table of the
+       same name in another schema is not ours to drop. */
+    snprintf(sql, sizeof sql,
+             "DROP TABLE IF EXISTS %s.ratel_kv;"
+             "CREATE TABLE %s.ratel_kv(k BIGINT PRIMARY KEY,v %s)",
+             d->place, d->place, d->lists ? "TEXT" : "BIGINT");
+    bool done = succeeds(c, sql);
     if (done && n) {
-        r = PQexec(c, "COPY ratel_kv FROM STDIN");
+        snprintf(sql, sizeof sql, "COPY %s.ratel_kv FROM STDIN", d->place);
+        r = PQexec(c, sql);
         done = PQresultStatus(r) == PGRES_COPY_IN;
         PQclear(r);
         for (size_t i = 0; done && i < n; i++) {
@@ -481,7 +503,7 @@ static bool pg_load(db *d, const db_row *rows, size_t n)
             PQclear(r);
         }
     }
-    if (done && is_pooled(d)) done = succeeds(c, "COMMIT");
+    if (done && d->pooled) done = succeeds(c, "COMMIT");
     if (!done)
         pg_error(d->error, PQerrorMessage(c));
     else
@@ -594,7 +616,16 @@ static enum db_answer set_default_isolation(db_session *s)
 
 static bool pg_alone(const db *d)
 {
-    return !is_pooled(d) && d->nodes < 2 && !d->parts;
+    return !d->pooled && d->nodes < 2 && !d->parts;
+}
+
+/* What one statement set, the next one did not find, or it found what another session had set. */
+static void hint_at_pooler(db_session *s)
+{
+    size_t n = strlen(s->error);
+    if (strstr(s->error, "already exists") || strstr(s->error, "does not exist"))
+        snprintf(s->error + n, sizeof s->error - n,
+                 " (if a pooler is in between, add pooled=on to the URL)");
 }
 
 static enum db_answer pg_connect(db_session *s)
@@ -605,12 +636,13 @@ static enum db_answer pg_connect(db_session *s)
         pg_disconnect(s);
         return DB_LOST;
     }
-    if (is_pooled(s->db)) return DB_OK;
+    if (s->db->pooled) return DB_OK;
     enum db_answer a = s->db->enclosed || enter_place(s->db, c) ? DB_OK : DB_LOST;
     if (a != DB_OK) pg_error(s->error, PQerrorMessage(c));
     if (a == DB_OK && commits_locally(s)) a = execute(s, "SET synchronous_commit=local");
     if (a == DB_OK && s->db->singles && pg_alone(s->db)) a = set_default_isolation(s);
     if (a == DB_OK) a = prepare_all(s);
+    if (a != DB_OK) hint_at_pooler(s);
     if (a != DB_OK) pg_disconnect(s);
     return a == DB_REFUSED ? DB_LOST : a;
 }
@@ -627,7 +659,7 @@ static enum db_answer pg_begin(db_session *s)
     while (i < 3 && strcmp(begins[i][0], s->isolation) != 0) i++;
     /* A standby refuses serializable; repeatable read is the strictest that it has. */
     if (i == 0 && s->db->nodes && atomic_load(&s->db->node[s->node].read_only)) i = 1;
-    if (!is_pooled(s->db)) return execute(s, begins[i][1]);
+    if (!s->db->pooled) return execute(s, begins[i][1]);
     char sql[192];
     snprintf(sql, sizeof sql,
              "%s; SET LOCAL search_path TO %s,pg_catalog; SET LOCAL lock_timeout='10s'",
@@ -663,8 +695,8 @@ static PGresult *prepared(db_session *s, const char *name, int n, const int64_t 
         snprintf(text[i], sizeof text[i], "%lld", (long long)v[i]);
         values[i] = text[i];
     }
-    PGresult *r = is_pooled(s->db) ? unnamed(s, name, n, values)
-                                   : PQexecPrepared(s->own, name, n, values, NULL, NULL, 0);
+    PGresult *r = s->db->pooled ? unnamed(s, name, n, values)
+                                : PQexecPrepared(s->own, name, n, values, NULL, NULL, 0);
     *a = told(s, r, PQerrorMessage(s->own), false);
     if (*a == DB_OK) return r;
     PQclear(r);
@@ -902,7 +934,7 @@ static bool pg_enclose(db *d)
  */
 static void pg_mark(db_session *s)
 {
-    PGresult *r = PQexec(s->own, "SELECT (txid_current_if_assigned() % 4294967296)::text");
+    PGresult *r = PQexec(s->own, "SELECT txid_current_if_assigned()::text");
     bool some = PQresultStatus(r) == PGRES_TUPLES_OK && !PQgetisnull(r, 0, 0);
     snprintf(s->mark, sizeof s->mark, "%s", some ? PQgetvalue(r, 0, 0) : "");
     PQclear(r);
@@ -912,14 +944,52 @@ static bool pg_stamp(db_session *s, int64_t *out)
 {
     if (!*s->mark) return false;
     const char *params[] = {s->mark};
-    PGresult *r = PQexecParams(
-        s->own,
-        "SELECT (extract(epoch FROM pg_xact_commit_timestamp($1::text::xid)) * 1000000)::bigint", 1,
-        NULL, params, NULL, NULL, 0);
+    PGresult *r = PQexecParams(s->own,
+                               "SELECT (extract(epoch FROM pg_xact_commit_timestamp("
+                               "($1::text::bigint % 4294967296)::text::xid)) * 1000000)::bigint",
+                               1, NULL, params, NULL, NULL, 0);
     bool some = PQresultStatus(r) == PGRES_TUPLES_OK && PQntuples(r) && !PQgetisnull(r, 0, 0);
     if (some) *out = strtoll(PQgetvalue(r, 0, 0), NULL, 10);
     PQclear(r);
     return some;
+}
+
+/* The transaction's number, and when the server was started.  On a server of our own that is alone:
+   elsewhere a failover may come in between, after which the number can be that of another
+   transaction. */
+static void pg_token(db_session *s)
+{
+    *s->mark = 0;
+    if (!s->db->temp.running || s->db->nodes > 1) return;
+    PGresult *r = PQexec(s->own, "SELECT txid_current_if_assigned() || ' ' || " STARTED);
+    bool some = PQresultStatus(r) == PGRES_TUPLES_OK && !PQgetisnull(r, 0, 0);
+    if (some && strlen(PQgetvalue(r, 0, 0)) < sizeof s->mark)
+        snprintf(s->mark, sizeof s->mark, "%s", PQgetvalue(r, 0, 0));
+    PQclear(r);
+}
+
+/* While the old session is still there, so is its transaction.  A server that has crashed gives the
+   numbers that did not reach its disk to others: the transaction is not there then if its number
+   was not committed, but may not be there if it was. */
+static enum db_answer pg_outcome(db_session *s)
+{
+    const char *params[] = {s->mark};
+    enum db_answer a = DB_LOST;
+    for (uint64_t begun = clock_now(); clock_now() - begun < OUTCOME_NS;) {
+        PGresult *r = PQexecParams(s->own,
+                                   "SELECT txid_status(split_part($1, ' ', 1)::bigint), "
+                                   "split_part($1, ' ', 2) = " STARTED,
+                                   1, NULL, params, NULL, NULL, 0);
+        bool some = PQresultStatus(r) == PGRES_TUPLES_OK && !PQgetisnull(r, 0, 0);
+        const char *status = some ? PQgetvalue(r, 0, 0) : "";
+        if (!strcmp(status, "committed") && *PQgetvalue(r, 0, 1) == 't') a = DB_OK;
+        if (!strcmp(status, "aborted")) a = DB_REFUSED;
+        bool pending = !strcmp(status, "in progress");
+        PQclear(r);
+        if (!pending) return a;
+        clock_nap(5000000);
+    }
+    return a;
 }
 
 static bool pg_make_primary(db *d, uint32_t node)
@@ -965,6 +1035,30 @@ static void end_from_outside(db *d, const db_session *s, const char *sql)
 static void pg_cut(db *d, const db_session *s)
 {
     end_from_outside(d, s, "SELECT pg_terminate_backend($1)");
+}
+
+/* The moment at which a deadlock is looked for is a time of day.  A session that waited when the
+   clock was set back by 30 s would find its deadlock 30 s later, and so does one that began to wait
+   while the clock was ahead: whoever waits now and a little later is cancelled. */
+static void pg_unstick(db *d, uint32_t node)
+{
+    char pids[8192];
+    const char *params[] = {pids};
+    PGconn *c = connection(d, node);
+    for (int rounds = 0; rounds < 3; rounds++) {
+        asked(c, "SELECT array_agg(DISTINCT pid) FROM pg_locks WHERE NOT granted", pids,
+              sizeof pids);
+        if (!*pids) break;
+        clock_nap(STUCK_NS);
+        PGresult *r = PQexecParams(c,
+                                   "SELECT pg_cancel_backend(pid) FROM (SELECT DISTINCT pid FROM "
+                                   "pg_locks WHERE NOT granted AND pid = ANY($1::int[])) AS stuck",
+                                   1, NULL, params, NULL, NULL, 0);
+        bool some = PQresultStatus(r) == PGRES_TUPLES_OK && PQntuples(r);
+        PQclear(r);
+        if (!some) break; /* those who waited have gone on by themselves */
+    }
+    PQfinish(c);
 }
 
 /* The primary waits for a standby that does not exist.  While it waits, the commit is in its log,
@@ -1022,8 +1116,11 @@ const driver driver_postgres = {
     .enclose = pg_enclose,
     .mark = pg_mark,
     .stamp = pg_stamp,
+    .token = pg_token,
+    .outcome = pg_outcome,
     .waits = pg_waits,
     .cut = pg_cut,
+    .unstick = pg_unstick,
     .hold = pg_hold,
     .release = pg_release,
     .catch_up = pg_catch_up,

@@ -38,6 +38,7 @@ enum {
 
 enum { BUSY_MS = 500, KEEPER_MS = 20000, LOCKED_TRIES = 40 };
 #define LOCKED_NAP 250000u
+#define STEPS_BETWEEN 100000 /* of its machine, before a statement is asked for the time */
 
 typedef struct sqlite_own {
     char uri[DB_ADDRESS * 3 + 64];
@@ -52,6 +53,14 @@ typedef struct query_text { /* a statement of a workload, prepared once */
     sqlite3_stmt *statement;
 } query_text;
 
+/* A statement that is stepped now and then, under a name of its own. */
+typedef struct open_cursor {
+    char name[16];
+    sqlite3_stmt *statement;
+    bool begun; /* it has been stepped: a step that is refused must not begin it anew */
+    bool over;  /* there are no more rows */
+} open_cursor;
+
 typedef struct sqlite_conn {
     sqlite3 *handle;
     atomic_bool waiting; /* for a lock of another connection */
@@ -60,6 +69,7 @@ typedef struct sqlite_conn {
     bool hasty;          /* it does not wait: what it waits for would not go on meanwhile */
     sqlite3_stmt *statement[STATEMENTS];
     VEC(query_text) queries;
+    VEC(open_cursor) cursors;
 } sqlite_conn;
 
 static bool one_of(const char *word, const char *a, const char *b, const char *c)
@@ -248,21 +258,40 @@ static const struct {
 #undef SQLITE_ERROR_CLASS
 };
 
+/* Without memory or disk there is no answer. */
+static bool lacks_resources(int code)
+{
+    int plain = code & 0xff;
+    return plain == SQLITE_NOMEM || plain == SQLITE_FULL || plain == SQLITE_IOERR ||
+           plain == SQLITE_CANTOPEN;
+}
+
 static enum db_answer told(db_session *s, int code)
 {
     sqlite_conn *c = s->own;
     if (code == SQLITE_OK || code == SQLITE_DONE || code == SQLITE_ROW) return DB_OK;
     db_fail(s->error, "%s",
-            code == SQLITE_MISUSE ? "more than one statement" : sqlite3_errmsg(c->handle));
+            code == SQLITE_MISUSE  ? "more than one statement"
+            : code == SQLITE_NOMEM ? "out of memory"
+                                   : sqlite3_errmsg(c->handle));
     for (size_t i = 0; i < sizeof error_classes / sizeof *error_classes; i++)
         if (error_classes[i].code == (code & 0xff)) return error_classes[i].answer;
     return DB_BROKEN;
+}
+
+/* A transaction that ends closes them, as with PostgreSQL. */
+static void close_cursors(sqlite_conn *c)
+{
+    for (size_t i = 0; i < c->cursors.n; i++) sqlite3_finalize(c->cursors.at[i].statement);
+    c->cursors.n = 0;
 }
 
 static void lite_disconnect(db_session *s)
 {
     sqlite_conn *c = s->own;
     if (!c) return;
+    close_cursors(c);
+    vec_free(s->mem, &c->cursors);
     for (int i = 0; i < STATEMENTS; i++) sqlite3_finalize(c->statement[i]);
     for (size_t i = 0; i < c->queries.n; i++) sqlite3_finalize(c->queries.at[i].statement);
     vec_free(s->mem, &c->queries);
@@ -296,6 +325,12 @@ static int within_memory(void *ud, int action, const char *a, const char *b, con
     return action == SQLITE_ATTACH || action == SQLITE_DETACH ? SQLITE_DENY : SQLITE_OK;
 }
 
+static int is_given_up(void *session)
+{
+    const db_session *s = session;
+    return s->gives_up(s->gives_up_ud);
+}
+
 static enum db_answer lite_connect(db_session *s)
 {
     static const char *const text[STATEMENTS] = {
@@ -322,6 +357,8 @@ static enum db_answer lite_connect(db_session *s)
     c->hasty = s->db->stepped;
     if (code == SQLITE_OK) sqlite3_busy_handler(c->handle, wait_for_lock, c);
     if (code == SQLITE_OK) code = sqlite3_exec(c->handle, o->pragmas, NULL, NULL, NULL);
+    if (code == SQLITE_OK && s->gives_up)
+        sqlite3_progress_handler(c->handle, STEPS_BETWEEN, is_given_up, s);
     if (code == SQLITE_OK && s->db->enclosed)
         sqlite3_set_authorizer(c->handle, within_memory, NULL);
     if (code == SQLITE_OK && o->dirty)
@@ -412,6 +449,7 @@ static enum db_answer lite_get(db_session *s, int64_t key, bool lock)
         const char *text = (const char *)sqlite3_column_text(t, 0);
         s->text.n = 0;
         if (text) strbuf_str(&s->text, text);
+        if (!text) a = told(s, SQLITE_NOMEM); /* it is no empty list */
     } else if (a == DB_OK && !s->absent) {
         s->value = sqlite3_column_int64(t, 0);
     }
@@ -501,6 +539,7 @@ static bool lite_alone(const db *d)
 static enum db_answer lite_abort(db_session *s)
 {
     sqlite_conn *c = s->own;
+    close_cursors(c);
     if (sqlite3_get_autocommit(c->handle)) return DB_OK; /* the error has rolled back already */
     return simply(s, ROLLBACK) == DB_OK ? DB_OK : DB_LOST;
 }
@@ -508,6 +547,7 @@ static enum db_answer lite_abort(db_session *s)
 static enum db_answer lite_commit(db_session *s)
 {
     sqlite_conn *c = s->own;
+    close_cursors(c);
     if (sqlite3_get_autocommit(c->handle)) {
         db_fail(s->error, "rolled back before the commit");
         return DB_REFUSED;
@@ -520,15 +560,24 @@ static enum db_answer lite_commit(db_session *s)
 
 /* --- workloads with tables of their own ------------------------------------------------------- */
 
-/* All tables that there are now, as text with a line each. */
-static void list_tables(const sqlite_own *o, strbuf *to)
+/* All tables that there are now, as text with a line each.  False: they could not all be read, and
+   one that is missing there would be taken for ours. */
+static bool list_tables(const sqlite_own *o, strbuf *to)
 {
     sqlite3_stmt *t = NULL;
-    if (sqlite3_prepare_v2(o->keeper, "SELECT name FROM sqlite_master WHERE type='table'", -1, &t,
-                           NULL) == SQLITE_OK)
-        while (sqlite3_step(t) == SQLITE_ROW)
-            strbuf_printf(to, "\n%s\n", (const char *)sqlite3_column_text(t, 0));
+    int code = sqlite3_prepare_v2(o->keeper, "SELECT name FROM sqlite_master WHERE type='table'",
+                                  -1, &t, NULL);
+    while (code == SQLITE_OK || code == SQLITE_ROW) {
+        code = sqlite3_step(t);
+        if (code != SQLITE_ROW) break;
+        const char *name = (const char *)sqlite3_column_text(t, 0);
+        if (name)
+            strbuf_printf(to, "\n%s\n", name);
+        else
+            code = SQLITE_NOMEM;
+    }
     sqlite3_finalize(t);
+    return code == SQLITE_DONE;
 }
 
 /* A table that is there already is somebody else's: making it fails, with its name. */
@@ -538,9 +587,16 @@ static bool lite_script(db *d, const char *text)
     strbuf before, after;
     strbuf_init(&before, d->mem);
     strbuf_init(&after, d->mem);
-    list_tables(o, &before);
-    bool done = keeper_does(d, text);
-    list_tables(o, &after);
+    bool done = list_tables(o, &before);
+    if (!done)
+        db_fail(d->error, "the tables that are there cannot be listed: %s",
+                sqlite3_errmsg(o->keeper));
+    done = done && keeper_does(d, text);
+    if (done && !list_tables(o, &after)) {
+        db_fail(d->error, "the tables that were made cannot be listed: %s",
+                sqlite3_errmsg(o->keeper));
+        done = false;
+    }
     const char *old = strbuf_cstr(&before);
     for (const char *p = strbuf_cstr(&after); done && *p;) {
         size_t n = strcspn(p + 1, "\n") + 2;
@@ -568,12 +624,13 @@ static int prepared(db_session *s, const char *text, sqlite3_stmt **out)
         code = sqlite3_prepare_v2(c->handle, text, -1, out, &rest);
         if (code != SQLITE_OK || !*rest) return code;
         /* a second statement would not be executed; spaces and comments are none */
-        bool one = sqlite3_prepare_v2(c->handle, rest, -1, &second, NULL) == SQLITE_OK && !second;
+        code = sqlite3_prepare_v2(c->handle, rest, -1, &second, NULL);
+        bool one = code == SQLITE_OK && !second;
         sqlite3_finalize(second);
         if (one) return SQLITE_OK;
         sqlite3_finalize(*out);
         *out = NULL;
-        return SQLITE_MISUSE;
+        return lacks_resources(code) ? code : SQLITE_MISUSE;
     }
     for (size_t i = 0; i < c->queries.n; i++)
         if (c->queries.at[i].text == text) {
@@ -591,9 +648,10 @@ static int prepared(db_session *s, const char *text, sqlite3_stmt **out)
 }
 
 /* $1 and also $1::int are names of parameters here: the number in them counts. */
-static void give_params(sqlite3_stmt *t, const char *const *params, uint32_t n)
+static int give_params(sqlite3_stmt *t, const char *const *params, uint32_t n)
 {
-    for (int i = 1; i <= sqlite3_bind_parameter_count(t); i++) {
+    int code = SQLITE_OK;
+    for (int i = 1; code == SQLITE_OK && i <= sqlite3_bind_parameter_count(t); i++) {
         const char *name = sqlite3_bind_parameter_name(t, i);
         uint64_t k = (uint64_t)i;
         if (name) k = strtoull(name + 1, NULL, 10);
@@ -601,13 +659,15 @@ static void give_params(sqlite3_stmt *t, const char *const *params, uint32_t n)
         char *end;
         long long v = strtoll(params[k - 1], &end, 10);
         if (*params[k - 1] && !*end)
-            sqlite3_bind_int64(t, i, v);
+            code = sqlite3_bind_int64(t, i, v);
         else
-            sqlite3_bind_text(t, i, params[k - 1], -1, SQLITE_STATIC);
+            code = sqlite3_bind_text(t, i, params[k - 1], -1, SQLITE_STATIC);
     }
+    return code;
 }
 
-static void keep_cell(db_session *s, sqlite3_stmt *t, int column)
+/* False: there is no memory for its text, which is not to be taken for another value. */
+static bool keep_cell(db_session *s, sqlite3_stmt *t, int column)
 {
     int type = sqlite3_column_type(t, column);
     db_cell c = {UINT32_MAX, 0, DB_TEXT};
@@ -616,7 +676,8 @@ static void keep_cell(db_session *s, sqlite3_stmt *t, int column)
     if (type != SQLITE_NULL) {
         const char *text = (const char *)sqlite3_column_text(t, column);
         if (truth) text = sqlite3_column_int64(t, column) ? "true" : "false";
-        if (!text) text = ""; /* out of memory: what is read will not agree */
+        if (!text && sqlite3_errcode(((sqlite_conn *)s->own)->handle) == SQLITE_NOMEM) return false;
+        if (!text) text = "";
         c.at = (uint32_t)s->text.n;
         c.n = (uint32_t)strlen(text);
         c.kind = truth                                            ? DB_BOOL
@@ -626,6 +687,16 @@ static void keep_cell(db_session *s, sqlite3_stmt *t, int column)
         strbuf_char(&s->text, 0);
     }
     vec_push(s->mem, &s->cells, c);
+    return true;
+}
+
+/* The row at which a statement stands: SQLITE_ROW, or what is wrong. */
+static int keep_row(db_session *s, sqlite3_stmt *t)
+{
+    s->n_rows++;
+    for (uint32_t i = 0; i < s->n_cols; i++)
+        if (!keep_cell(s, t, (int)i)) return SQLITE_NOMEM;
+    return SQLITE_ROW;
 }
 
 /* What PostgreSQL calls it. */
@@ -639,7 +710,55 @@ static const char *state_of(int code)
     case SQLITE_CONSTRAINT_FOREIGNKEY: return "23503";
     }
     int plain = code & 0xff;
-    return plain == SQLITE_BUSY || plain == SQLITE_LOCKED ? "40001" : "XX000";
+    if (lacks_resources(code)) return plain == SQLITE_FULL ? "53100" : "53200";
+    bool refused = plain == SQLITE_BUSY || plain == SQLITE_LOCKED || plain == SQLITE_ABORT;
+    return refused ? "40001" : "XX000";
+}
+
+static open_cursor *cursor_named(sqlite_conn *c, const char *name)
+{
+    for (size_t i = 0; i < c->cursors.n; i++)
+        if (!strcmp(c->cursors.at[i].name, name)) return &c->cursors.at[i];
+    return NULL;
+}
+
+/* DECLARE, FETCH and CLOSE of the workloads are statements that are prepared, stepped a few times
+   and finalized.  False: it is none of them. */
+static bool is_of_cursor(db_session *s, const char *text, int *code)
+{
+    sqlite_conn *c = s->own;
+    open_cursor o = {0}, *at;
+    int query = 0;
+    unsigned rows = 0;
+    if (!s->db->made_up || s->db->enclosed) return false;
+    if (sscanf(text, "DECLARE %15s CURSOR FOR %n", o.name, &query) == 1 && query) {
+        *code = SQLITE_ERROR;
+        if (!cursor_named(c, o.name)) *code = prepared(s, text + query, &o.statement);
+        if (*code == SQLITE_OK) vec_push(s->mem, &c->cursors, o);
+        return true;
+    }
+    if (sscanf(text, "FETCH %u FROM %15s", &rows, o.name) == 2) {
+        *code = SQLITE_ERROR;
+        if (!(at = cursor_named(c, o.name))) return true;
+        *code = SQLITE_DONE;
+        s->has_rows = true;
+        s->n_cols = (uint32_t)sqlite3_column_count(at->statement);
+        while (!at->over && rows--) {
+            *code = at->begun ? sqlite3_step(at->statement) : first_of(c, at->statement);
+            at->begun = true;
+            if (*code == SQLITE_ROW) *code = keep_row(s, at->statement);
+            if (*code != SQLITE_ROW) break;
+        }
+        at->over = at->over || *code != SQLITE_ROW;
+        return true;
+    }
+    if (sscanf(text, "CLOSE %15s", o.name) != 1) return false;
+    *code = SQLITE_ERROR;
+    if (!(at = cursor_named(c, o.name))) return true;
+    sqlite3_finalize(at->statement);
+    *at = c->cursors.at[--c->cursors.n];
+    *code = SQLITE_OK;
+    return true;
 }
 
 static enum db_answer lite_query(db_session *s, const char *text, const char *const *params,
@@ -647,19 +766,27 @@ static enum db_answer lite_query(db_session *s, const char *text, const char *co
 {
     sqlite_conn *c = s->own;
     sqlite3_stmt *t = NULL;
+    int code = SQLITE_OK;
     s->cells.n = s->text.n = 0;
     s->n_rows = s->n_cols = 0;
     s->affected = 0;
     s->has_rows = false;
     s->state[0] = 0;
-    int before = sqlite3_total_changes(c->handle), code = prepared(s, text, &t);
+    if (is_of_cursor(s, text, &code)) {
+        enum db_answer of_cursor = told(s, code);
+        s->affected = s->n_rows;
+        if (of_cursor != DB_OK) snprintf(s->state, sizeof s->state, "%s", state_of(code));
+        return of_cursor;
+    }
+    int before = sqlite3_total_changes(c->handle);
+    code = prepared(s, text, &t);
+    if (code == SQLITE_OK) code = give_params(t, params, n);
     if (code == SQLITE_OK) {
-        give_params(t, params, n);
         s->n_cols = (uint32_t)sqlite3_column_count(t);
         s->has_rows = s->n_cols > 0;
-        for (code = first_of(c, t); code == SQLITE_ROW; code = sqlite3_step(t)) {
-            s->n_rows++;
-            for (uint32_t i = 0; i < s->n_cols; i++) keep_cell(s, t, (int)i);
+        for (code = first_of(c, t); code == SQLITE_ROW;) {
+            code = keep_row(s, t);
+            if (code == SQLITE_ROW) code = sqlite3_step(t);
         }
     }
     enum db_answer a = told(s, code);

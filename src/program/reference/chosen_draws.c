@@ -349,15 +349,21 @@ static const char *giving_text(const reference_engine *e, const draw_slot *s, bo
     return strbuf_cstr(&b);
 }
 
-const char *draws_given(const reference_engine *e, uint32_t txn, uint32_t stmt)
+bool draws_are_given(const reference_engine *e, uint32_t txn, uint32_t stmt)
 {
     const draws_known *k = e->draws_known;
-    if (!k || !e->draws_given) return NULL;
+    if (!k || !e->draws_given) return false;
     const draw_slot *s = slot_at(k, txn, stmt);
-    if (!s) return NULL;
+    if (!s) return false;
     bool any = k->now_used[txn];
     for (int kind = 0; kind < KINDS; kind++) any |= s->used[kind] > 0;
-    return any ? giving_text(e, s, false) : NULL;
+    return any;
+}
+
+const char *draws_given(const reference_engine *e, uint32_t txn, uint32_t stmt)
+{
+    if (!draws_are_given(e, txn, stmt)) return NULL;
+    return giving_text(e, slot_at(e->draws_known, txn, stmt), false);
 }
 
 /* What is left in the queues tells how much was taken. */

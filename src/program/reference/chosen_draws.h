@@ -16,6 +16,7 @@
 void draws_observe(reference_engine *e);
 /* The text of a statement that gives the next one of the log its values; NULL: it has none. */
 const char *draws_given(const reference_engine *e, uint32_t txn, uint32_t stmt);
+bool draws_are_given(const reference_engine *e, uint32_t txn, uint32_t stmt);
 /* Makes and names the functions that stand in for the engine's; false: the engine refuses. */
 bool draws_prepare(reference_engine *e, engine_conn *c);
 /* After the setup: defaults draw from them, too. */

@@ -17,6 +17,11 @@
 
 enum { KEPT_STATES = 48, WRITTEN = 32 };
 
+typedef struct known_table {
+    char name[ROW_WORD];
+    bool unseen; /* no statement looks at it */
+} known_table;
+
 typedef struct forced_states {
     snapshot_replay *r;
     reference_engine *e;
@@ -24,6 +29,7 @@ typedef struct forced_states {
     engine_conn *kept;                /* state i: kept[i % KEPT_STATES] */
     const log_stmt *written[WRITTEN]; /* of the running transaction */
     uint32_t n_written;
+    VEC(known_table) tables;
     const char *why;
 } forced_states;
 
@@ -43,27 +49,42 @@ static bool disturbs(const forced_states *s, uint32_t text, const row_choice *by
     return k->kind == ROWS_INSERT || sets_column(t->at, t->n, by->column);
 }
 
-/* A value that the engine chooses goes into a table that no statement looks at. */
-static bool is_drawn_unseen(const forced_states *s, uint32_t text)
+/* Does no statement of a transaction look at the table? */
+static bool is_table_unseen(const forced_states *s, const char *table)
 {
     const sql_log *l = s->e->plan->log;
-    const log_text *t = &l->texts.at[text];
-    char table[ROW_WORD];
-    if (s->keys[text].kind == ROWS_INSERT)
-        snprintf(table, sizeof table, "%s", s->keys[text].table);
-    else if (!created_table(t->at, t->n, table))
-        return false;
-    for (uint32_t i = 0; i < l->txns.n; i++)
-        for (uint32_t k = 0; k < l->txns.at[i].n_stmts; k++) {
+    bool *looked = mem_array0(s->e->mem, bool, l->texts.n + 1), unseen = true;
+    for (uint32_t i = 0; i < l->txns.n && unseen; i++)
+        for (uint32_t k = 0; k < l->txns.at[i].n_stmts && unseen; k++) {
             uint32_t other = l->txns.at[i].stmts[k].text;
             const log_text *o = &l->texts.at[other];
+            if (looked[other]) continue;
+            looked[other] = true;
             bool puts = s->keys[other].kind == ROWS_INSERT && !names_word(o->at, o->n, "returning");
-            if (!puts && names_word(o->at, o->n, table)) return false;
+            unseen = puts || !names_word(o->at, o->n, table);
         }
-    return true;
+    mem_put(s->e->mem, looked);
+    return unseen;
 }
 
-static bool has_a_choice(const forced_states *s, const log_stmt *x)
+/* A value that the engine chooses goes into a table that no statement looks at.  Texts are many,
+   tables are few. */
+static bool is_drawn_unseen(forced_states *s, uint32_t text)
+{
+    const log_text *t = &s->e->plan->log->texts.at[text];
+    known_table one = {0};
+    if (s->keys[text].kind == ROWS_INSERT)
+        snprintf(one.name, sizeof one.name, "%s", s->keys[text].table);
+    else if (!created_table(t->at, t->n, one.name))
+        return false;
+    for (size_t i = 0; i < s->tables.n; i++)
+        if (same_word(s->tables.at[i].name, one.name)) return s->tables.at[i].unseen;
+    one.unseen = is_table_unseen(s, one.name);
+    vec_push(s->e->mem, &s->tables, one);
+    return one.unseen;
+}
+
+static bool has_a_choice(forced_states *s, const log_stmt *x)
 {
     const statement_words *w = &s->e->words[x->text];
     const row_choice *k = &s->keys[x->text];
@@ -86,7 +107,7 @@ static bool has_other_names(const log_text *t)
 }
 
 /* Statements repeat, so few of them are compared with all the others. */
-static const char *why_not_forced(const forced_states *s)
+static const char *why_not_forced(forced_states *s)
 {
     const sql_log *l = s->e->plan->log;
     enum { COMPARED = 64 };
@@ -290,7 +311,25 @@ bool texts_draw_unseen(const reference_engine *e)
     return unseen;
 }
 
-reference_finding decide_forced_states(snapshot_replay *r)
+/* Positions that agree on the newest state have nothing to show: they are executed without keeping
+   states, up to where one may be needed.  The next position. */
+static uint32_t pass_over(forced_states *s, uint32_t agreed)
+{
+    snapshot_replay *r = s->r;
+    reference_engine *e = s->e;
+    if (agreed > KEPT_STATES && engine_may_run_ahead(e)) {
+        r->newest_only = true;
+        replay_windows(r);
+        r->pause = agreed - KEPT_STATES;
+        replay_end end = replay_run(r);
+        r->pause = UINT32_MAX;
+        if (end == REPLAY_PAUSED) return agreed - KEPT_STATES;
+    }
+    if (!engine_begin_pass(e)) guard_fail(e->guard, GUARD_HISTORY, "%s", e->why);
+    return 0;
+}
+
+reference_finding decide_forced_states(snapshot_replay *r, uint32_t agreed)
 {
     reference_engine *e = r->e;
     forced_states s = {.r = r, .e = e};
@@ -299,9 +338,8 @@ reference_finding decide_forced_states(snapshot_replay *r)
     f.why = why_no_order(&s);
     if (!f.why) f.why = why_not_forced(&s);
     if (f.why) return f;
-    if (!engine_begin_pass(e)) guard_fail(e->guard, GUARD_HISTORY, "%s", e->why);
     s.kept = mem_array0(e->mem, engine_conn, KEPT_STATES);
-    for (uint32_t i = 0; i < r->n; i++) {
+    for (uint32_t i = pass_over(&s, agreed); i < r->n; i++) {
         guard_tick(e->guard);
         r->at = i;
         keep_state(&s, i);

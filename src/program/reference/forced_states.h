@@ -12,7 +12,8 @@
 #include "reference/snapshot_doubts.h"
 
 /* A violation, or `undecided` with the reason why none is shown; never `holds`. */
-reference_finding decide_forced_states(snapshot_replay *r);
+/* `agreed`: so many positions agree when the log is executed serially, as far as is known. */
+reference_finding decide_forced_states(snapshot_replay *r, uint32_t agreed);
 /* Do all values that the engine chooses go into tables that no statement looks at? */
 bool texts_draw_unseen(const reference_engine *e);
 

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "reference/chosen_draws.h"
 #include "reference/forced_states.h"
+#include "reference/insert_ids.h"
 #include "reference/schedule_replay.h"
 #include "reference/serial_replay.h"
 #include "reference/statement_replay.h"
@@ -233,15 +234,24 @@ static reference_finding decide_by_statement(reference *r)
 {
     const audit_schedule *plan = r->e.plan;
     bool sent_first = !plan->total && plan->n <= AS_SENT_FIRST;
-    reference_finding f = sent_first ? decide_as_sent(&r->replay) : decide_serially(&r->replay);
-    if (f.end == REFERENCE_HOLDS && !r->e.forced_errors) return f;
-    replay_init(&r->replay, &r->e);
-    f = sent_first ? decide_serially(&r->replay) : decide_as_sent(&r->replay);
-    if (f.end == REFERENCE_HOLDS && !r->e.forced_errors) return f;
-    if (plan->reads == READS_STATEMENT) {
+    if (sent_first) {
+        reference_finding f = decide_as_sent(&r->replay);
+        if (f.end == REFERENCE_HOLDS && !r->e.forced_errors) return f;
         replay_init(&r->replay, &r->e);
-        f = decide_forced_states(&r->replay);
+    }
+    reference_finding f = decide_serially(&r->replay);
+    if (f.end == REFERENCE_HOLDS && !r->e.forced_errors) return f;
+    uint32_t agreed = r->replay.at;
+    replay_init(&r->replay, &r->e);
+    /* takes much longer than the others, since it waits where the log waited */
+    if (plan->reads == READS_STATEMENT) {
+        f = decide_forced_states(&r->replay, agreed);
         if (f.end == REFERENCE_VIOLATED) return f;
+        replay_init(&r->replay, &r->e);
+    }
+    if (!sent_first) {
+        f = decide_as_sent(&r->replay);
+        if (f.end == REFERENCE_HOLDS && !r->e.forced_errors) return f;
     }
     /* MariaDB keeps the locks of a statement that is taken back to a savepoint */
     if (r->e.kind != ENGINE_POSTGRES) return f;
@@ -285,6 +295,7 @@ static void decide_whole(reference *r, const audit_schedule *plan, audit_answer 
         return;
     }
     draws_observe(&r->e);
+    insert_ids_observe(&r->e);
     replay_init(&r->replay, &r->e);
     if (!plan->n) {
         decide_rolled_back(r, a);

@@ -12,9 +12,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "reference/chosen_draws.h"
+#include "reference/insert_ids.h"
 
-enum { SESSION_CONNS = 48, BATCH = 32, BATCH_BYTES = 16384, FORCED_MOST = 16, OFTEN = 20 };
+enum {
+    SESSION_CONNS = 48,
+    BATCH = 32,
+    BATCH_BYTES = 16384,
+    FORCED_MOST = 16,
+    OFTEN = 20,
+    LOADED_CELLS = 1000
+};
 
 static const char *const fails_here = "SELECT ratel_statement_that_fails()";
 
@@ -75,6 +84,7 @@ void engine_take(reference_engine *e, mem *m, const audit_schedule *plan)
     e->runs = 0;
     e->draws = NULL;
     e->draws_known = NULL;
+    e->insert_ids = NULL;
     e->texts = NULL;
     e->setup_draws = e->draws_other = e->draws_given = e->drawn_twice = false;
     e->has_routines = e->patient = false;
@@ -88,9 +98,17 @@ void engine_close(reference_engine *e)
     e->opened = false;
 }
 
+static bool is_over(void *ud)
+{
+    const guard *g = ud;
+    return (g->interrupt && *g->interrupt) || (g->deadline && clock_now() > g->deadline);
+}
+
 bool engine_connect(reference_engine *e, engine_conn *c)
 {
     memset(c, 0, sizeof *c);
+    c->s.gives_up = is_over;
+    c->s.gives_up_ud = e->guard;
     c->s.db = &e->db;
     c->s.mem = e->mem;
     c->s.isolation = e->db.isolation;
@@ -155,9 +173,19 @@ void engine_starts(reference_engine *e, engine_conn *c, const char *sql)
     if (d->send && !d->send(&c->s, NULL, sql, NULL, 0, true)) engine_lost(e, c);
 }
 
+/* An engine without memory or disk gives no answer at all, neither to a statement of the log nor to
+   one of ours: no difference and no refusal.  (SQLSTATE class 53, insufficient resources, which our
+   driver also says of SQLite; MariaDB has HY001.) */
+static void check_answer(reference_engine *e, const engine_conn *c, enum db_answer a)
+{
+    guard_poll(e->guard); /* a statement that was stopped has no answer */
+    bool none = !strncmp(c->s.state, "53", 2) || !strcmp(c->s.state, "HY001");
+    if (a == DB_LOST || (a != DB_OK && none)) engine_lost(e, c);
+}
+
 static bool finished(reference_engine *e, engine_conn *c, enum db_answer a)
 {
-    if (a == DB_LOST) engine_lost(e, c);
+    check_answer(e, c, a);
     return a == DB_OK;
 }
 
@@ -256,28 +284,45 @@ static bool is_failed(enum db_answer a)
     return a != DB_OK;
 }
 
+/* INSERT of so many rows. */
+static const char *insert_text(const reference_engine *e, const log_rows *r, uint32_t rows,
+                               strbuf *b)
+{
+    b->n = 0;
+    strbuf_printf(b, "INSERT INTO %s", r->table);
+    for (uint32_t i = 0; r->columns && i < r->n_cols; i++)
+        strbuf_printf(b, "%s%s", i ? ", " : " (", r->columns[i]);
+    strbuf_str(b, r->columns && r->n_cols ? ") VALUES" : " VALUES");
+    for (uint32_t k = 0; k < rows; k++) {
+        if (k) strbuf_char(b, ',');
+        for (uint32_t i = 0; i < r->n_cols; i++) {
+            strbuf_str(b, i ? "," : "(");
+            if (e->kind == ENGINE_MARIADB)
+                strbuf_char(b, '?');
+            else
+                strbuf_printf(b, "$%u", (unsigned)(k * r->n_cols + i + 1));
+        }
+        strbuf_char(b, ')');
+    }
+    return strbuf_cstr(b);
+}
+
+/* Many rows at a time, unless a trigger could tell. */
 static bool load_rows(reference_engine *e, engine_conn *c, const log_rows *r)
 {
+    bool one = e->has_routines || e->kind == ENGINE_SQLITE || !r->n_cols;
+    uint32_t at_once = one || r->n_cols >= LOADED_CELLS ? 1 : LOADED_CELLS / r->n_cols, of = 0;
+    const char *text = NULL;
     strbuf b;
     strbuf_init(&b, e->mem);
-    strbuf_printf(&b, "INSERT INTO %s", r->table);
-    for (uint32_t i = 0; r->columns && i < r->n_cols; i++)
-        strbuf_printf(&b, "%s%s", i ? ", " : " (", r->columns[i]);
-    strbuf_str(&b, r->columns && r->n_cols ? ") VALUES" : " VALUES");
-    for (uint32_t i = 0; i < r->n_cols; i++) {
-        strbuf_str(&b, i ? "," : "(");
-        if (e->kind == ENGINE_MARIADB)
-            strbuf_char(&b, '?');
-        else
-            strbuf_printf(&b, "$%u", (unsigned)(i + 1));
-    }
-    strbuf_char(&b, ')');
     bool done = true;
-    for (uint32_t i = 0; done && i < r->n_rows; i++) {
-        set_params(e, r->cells + (size_t)i * r->n_cols, r->n_cols);
-        guard_tick(e->guard);
-        enum db_answer a =
-            e->db.driver->query(&c->s, strbuf_cstr(&b), e->params.at, (uint32_t)e->params.n);
+    for (uint32_t i = 0, n; done && i < r->n_rows; i += n) {
+        n = r->n_rows - i < at_once ? r->n_rows - i : at_once;
+        if (n != of) text = insert_text(e, r, of = n, &b);
+        set_params(e, r->cells + (size_t)i * r->n_cols, n * r->n_cols);
+        guard_poll(e->guard);
+        enum db_answer a = e->db.driver->query(&c->s, text, e->params.at, (uint32_t)e->params.n);
+        check_answer(e, c, a);
         if (is_failed(a))
             snprintf(e->why, sizeof e->why,
                      "the reference engine refuses rows of the initial state (line %llu): %s",
@@ -297,6 +342,7 @@ static bool load_setup(reference_engine *e, engine_conn *c)
         guard_poll(e->guard);
         enum db_answer a = e->db.driver->query(&c->s, engine_text(e, s->text), e->params.at,
                                                (uint32_t)e->params.n);
+        check_answer(e, c, a);
         if (!is_failed(a) || s->has_error) continue;
         snprintf(e->why, sizeof e->why, "the reference engine refuses the setup (line %llu): %s",
                  (unsigned long long)s->line, c->s.error);
@@ -382,21 +428,21 @@ static enum db_answer query_one(txn_run *r, uint32_t stmt)
     return awaited(r->e, r->c);
 }
 
+static void prepare_text(reference_engine *e, engine_conn *c, uint32_t text)
+{
+    char name[24];
+    if (!c->prepared) c->prepared = mem_array0(e->mem, uint8_t, e->plan->log->texts.n + 1);
+    if (!e->often[text] || c->prepared[text]) return;
+    snprintf(name, sizeof name, "ratel%u", (unsigned)text);
+    bool done = e->db.driver->prepare(&c->s, name, engine_text(e, text));
+    c->prepared[text] = done ? 1 : 2;
+}
+
 /* Prepares what the log repeats, outside of any transaction. */
 static void prepare_texts(txn_run *r)
 {
-    reference_engine *e = r->e;
-    engine_conn *c = r->c;
-    if (!e->often || !e->db.driver->prepare) return;
-    if (!c->prepared) c->prepared = mem_array0(e->mem, uint8_t, e->plan->log->texts.n + 1);
-    for (uint32_t i = 0; i < r->t->n_stmts; i++) {
-        uint32_t text = r->t->stmts[i].text;
-        char name[24];
-        if (!e->often[text] || c->prepared[text]) continue;
-        snprintf(name, sizeof name, "ratel%u", (unsigned)text);
-        bool done = e->db.driver->prepare(&c->s, name, engine_text(e, text));
-        c->prepared[text] = done ? 1 : 2;
-    }
+    if (!r->e->often || !r->e->db.driver->prepare) return;
+    for (uint32_t i = 0; i < r->t->n_stmts; i++) prepare_text(r->e, r->c, r->t->stmts[i].text);
 }
 
 static void send_one(txn_run *r, uint32_t stmt, bool last)
@@ -412,19 +458,11 @@ static void send_one(txn_run *r, uint32_t stmt, bool last)
         engine_lost(r->e, r->c);
 }
 
-/* An engine without memory or disk gives no answer at all, which is no difference.  (PostgreSQL:
-   SQLSTATE class 53, insufficient resources; SQLite has its message alone.) */
-static bool lacks_resources(const reference_engine *e, const db_session *s)
-{
-    if (e->kind == ENGINE_POSTGRES) return !strncmp(s->state, "53", 2);
-    return !strcmp(s->error, "out of memory") || !strcmp(s->error, "database or disk is full");
-}
-
 static run_outcome judge(txn_run *r, uint32_t stmt, enum db_answer a)
 {
     const log_stmt *s = &r->t->stmts[stmt];
     run_outcome o = {.stmt = stmt};
-    if (a == DB_LOST || (is_failed(a) && lacks_resources(r->e, &r->c->s))) engine_lost(r->e, r->c);
+    check_answer(r->e, r->c, a);
     if (stmt < 64 && r->force[stmt]) return o;
     o.how = compare_answer(r->e->kind, s, &r->c->s, is_failed(a));
     if (o.how == ANSWERS_AGREE) return o;
@@ -441,7 +479,7 @@ static uint32_t batch_end(const txn_run *r, uint32_t from)
     size_t bytes = 0;
     uint32_t i = from;
     for (; i < r->t->n_stmts && i - from < BATCH && bytes < BATCH_BYTES; i++) {
-        if (i > from && draws_given(r->e, r->txn, i)) break; /* its values are sent before it */
+        if (i > from && draws_are_given(r->e, r->txn, i)) break; /* its values are sent before it */
         bytes += r->e->plan->log->texts.at[r->t->stmts[i].text].n;
         for (uint32_t k = 0; k < r->t->stmts[i].n_params; k++) bytes += r->t->stmts[i].params[k].n;
     }
@@ -460,7 +498,7 @@ static run_outcome run_batch(txn_run *r, uint32_t ours, uint32_t from, uint32_t 
     for (uint32_t i = from; i < to; i++) {
         if (is_passed_over(r, i)) continue;
         enum db_answer a = awaited(r->e, r->c);
-        if (a == DB_LOST) engine_lost(r->e, r->c);
+        check_answer(r->e, r->c, a);
         if (o.how == ANSWERS_AGREE) o = judge(r, i, a);
     }
     if (to == from || is_passed_over(r, to - 1)) engine_finishes(r->e, r->c);
@@ -477,8 +515,11 @@ static run_outcome run_once(txn_run *r, const char *const *first)
     if (!e->db.driver->prepare) { /* one statement at a time */
         for (; first[ours]; ours++)
             if (!engine_does(e, r->c, first[ours])) engine_lost(e, r->c);
-        for (uint32_t i = 0; i < r->t->n_stmts && o.how == ANSWERS_AGREE; i++)
-            if (!is_passed_over(r, i)) o = judge(r, i, query_one(r, i));
+        for (uint32_t i = 0; i < r->t->n_stmts && o.how == ANSWERS_AGREE; i++) {
+            if (is_passed_over(r, i)) continue;
+            insert_id_give(e, r->c, r->txn, i);
+            o = judge(r, i, query_one(r, i));
+        }
         return o;
     }
     if (!e->patient) prepare_texts(r);
@@ -515,11 +556,114 @@ run_outcome engine_run_txn(reference_engine *e, engine_conn *c, const char *cons
     }
 }
 
+/* ---- transactions that are sent before the answers of others are read ------------------------ */
+
+/* SET as a statement of a body, and not the SET of an UPDATE: it stands at the beginning of one. */
+static bool begins_a_statement(const log_text *t, const word_walk *w, const char *word,
+                               const char *before)
+{
+    static const char *const words[] = {"begin", "then", "else", "loop", "do"};
+    const char *p = w->at - strlen(word);
+    while (p > t->at && strchr(" \t\r\n", p[-1]) && p[-1]) p--;
+    if (p == t->at || p[-1] == ';' || p[-1] == '\'' || p[-1] == '$') return true;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (!strcmp(before, words[i])) return true;
+    return false;
+}
+
+/* Parts of the log that an execution on one connection keeps apart no longer. */
+static bool needs_its_session(const log_text *t)
+{
+    static const char *const words[] = {
+        "currval",    "lastval", "setseed", "cache",   "temp",       "temporary", "prepare",
+        "deallocate", "discard", "listen",  "notify",  "set_config", "hold",      "declare",
+        "pg_notify",  "pg_temp", "load",    "lo_open", "fetch",      "vacuum",    "concurrently"};
+    char word[STATEMENT_WORD], before[STATEMENT_WORD] = "";
+    for (word_walk w = {t->at, t->at + t->n}; next_statement_word(&w, word);
+         memcpy(before, word, sizeof before)) {
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+            if (!strcmp(word, words[i])) return true;
+        if (strstr(word, "advisory")) return true;
+        bool sets = !strcmp(word, "set") || !strcmp(word, "reset");
+        if (sets && before[0] && begins_a_statement(t, &w, word, before)) return true;
+        bool made = !strcmp(word, "function") || !strcmp(word, "procedure");
+        if (!strcmp(before, "execute") && !made) return true;
+    }
+    return !strcmp(before, "execute");
+}
+
+bool engine_may_run_ahead(const reference_engine *e)
+{
+    const sql_log *l = e->plan->log;
+    if (!e->db.driver->send || !e->db.driver->prepare) return false;
+    for (size_t i = 0; i < l->texts.n; i++) {
+        const statement_words *w = &e->words[i];
+        if ((w->is_setting && !w->sets_level) || needs_its_session(&l->texts.at[i])) return false;
+    }
+    return true;
+}
+
+static const char *const own_names[] = {"ratel_begin", "ratel_begin_serial", "ratel_commit"};
+static const char *const own_texts[] = {"BEGIN ISOLATION LEVEL REPEATABLE READ",
+                                        "BEGIN ISOLATION LEVEL SERIALIZABLE", "COMMIT"};
+
+engine_conn *engine_ahead(reference_engine *e)
+{
+    engine_conn *c = &e->ahead;
+    if (c->open) return c;
+    if (!engine_connect(e, c)) return NULL;
+    for (size_t i = 0; i < sizeof own_names / sizeof *own_names; i++)
+        if (!e->db.driver->prepare(&c->s, own_names[i], own_texts[i])) engine_lost(e, c);
+    for (uint32_t i = 0; e->often && i < e->plan->log->texts.n; i++) {
+        guard_poll(e->guard);
+        prepare_text(e, c, i);
+    }
+    return c;
+}
+
+static void send_own(reference_engine *e, engine_conn *c, unsigned which, bool last)
+{
+    if (!e->db.driver->send(&c->s, own_names[which], NULL, NULL, 0, last)) engine_lost(e, c);
+}
+
+void engine_sends_txn(reference_engine *e, engine_conn *c, bool serializable, uint32_t txn,
+                      bool last)
+{
+    txn_run r = {.e = e, .c = c, .t = &e->plan->log->txns.at[txn], .txn = txn};
+    e->runs++;
+    send_own(e, c, serializable, false);
+    for (uint32_t i = 0; i < r.t->n_stmts; i++) {
+        const char *values = draws_given(e, txn, i);
+        if (is_passed_over(&r, i)) continue;
+        if (values && !e->db.driver->send(&c->s, NULL, values, NULL, 0, false)) engine_lost(e, c);
+        send_one(&r, i, r.t->stmts[i].has_error);
+    }
+    send_own(e, c, 2, last);
+}
+
+run_outcome engine_txn_answered(reference_engine *e, engine_conn *c, uint32_t txn)
+{
+    txn_run r = {.e = e, .c = c, .t = &e->plan->log->txns.at[txn], .txn = txn};
+    run_outcome o = {0};
+    bool begun = finished(e, c, awaited(e, c));
+    for (uint32_t i = 0; i < r.t->n_stmts; i++) {
+        if (is_passed_over(&r, i)) continue;
+        if (draws_are_given(e, txn, i)) begun &= finished(e, c, awaited(e, c));
+        enum db_answer a = awaited(e, c);
+        check_answer(e, c, a);
+        if (begun && o.how == ANSWERS_AGREE) o = judge(&r, i, a);
+    }
+    bool done = finished(e, c, awaited(e, c));
+    if (begun && (done || o.how != ANSWERS_AGREE)) return o;
+    return (run_outcome){ANSWERS_UNSURE, r.t->n_stmts, false, "the commit fails"};
+}
+
 /* Fails in a transaction that failed, where nothing is drawn. */
 static void give_draws(txn_run *r, uint32_t stmt)
 {
     const char *values = draws_given(r->e, r->txn, stmt);
     if (values) engine_does(r->e, r->c, values);
+    insert_id_give(r->e, r->c, r->txn, stmt);
 }
 
 run_outcome engine_run_statement(reference_engine *e, engine_conn *c, uint32_t txn, uint32_t stmt)
@@ -565,13 +709,16 @@ bool engine_txn_reads_only(const reference_engine *e, uint32_t txn)
     return true;
 }
 
+/* Rows that constants choose on one snapshot and not on a later one were written in between, and
+   the engine refuses to write them: as many rows as the log has are the same rows. */
 bool engine_txn_by_key(const reference_engine *e, uint32_t txn)
 {
     const log_txn *t = &e->plan->log->txns.at[txn];
     if (e->has_routines) return false;
     for (uint32_t i = 0; i < t->n_stmts; i++) {
         const statement_words *w = &e->words[t->stmts[i].text];
-        if (!w->only_reads && !w->by_key && !w->is_savepoint) return false;
+        if (w->only_reads || w->is_savepoint) continue;
+        if (!w->by_key || !(t->stmts[i].has_count || t->stmts[i].has_rows)) return false;
     }
     return true;
 }

@@ -42,6 +42,7 @@ typedef struct reference_engine {
     uint32_t n_conns;
     engine_conn loader;      /* fills the database */
     engine_conn watcher;     /* is asked who waits */
+    engine_conn ahead;       /* of transactions that are sent one behind the other */
     VEC(engine_conn *) open; /* all that are open, so that none outlives a failure */
     bool used;               /* the database is not empty any more */
     bool patient;            /* errors that do not come are left at that: no second run */
@@ -51,12 +52,13 @@ typedef struct reference_engine {
     bool setup_draws;        /* defaults or routines may do so */
     bool draws_other;        /* values are chosen that chosen_draws.h does not know */
     struct draws_known *draws_known;
-    bool draws_given;       /* statements get the values that are known of their draws */
-    bool drawn_twice;       /* a sequence gave the same value twice */
-    const char **texts;     /* by text of the log, if they are not the log's own */
-    bool has_routines;      /* a query may write */
-    uint32_t forced_errors; /* statements whose error was not reproduced, in this pass */
-    uint32_t forced_txn;    /* the last one of them */
+    const char ***insert_ids; /* by transaction and statement: insert_ids.h */
+    bool draws_given;         /* statements get the values that are known of their draws */
+    bool drawn_twice;         /* a sequence gave the same value twice */
+    const char **texts;       /* by text of the log, if they are not the log's own */
+    bool has_routines;        /* a query may write */
+    uint32_t forced_errors;   /* statements whose error was not reproduced, in this pass */
+    uint32_t forced_txn;      /* the last one of them */
     char version[128];
     char why[DB_ERROR + 128]; /* why the engine cannot go on, if it cannot */
     VEC(const char *) params;
@@ -110,6 +112,17 @@ bool engine_answered(reference_engine *e, engine_conn *c, int wait_ms, bool *don
 /* COMMIT; false: refused, and rolled back.  `conflict`: as a failure to serialize. */
 bool engine_commit(reference_engine *e, engine_conn *c, bool *conflict);
 void engine_rollback(reference_engine *e, engine_conn *c);
+
+/* Transactions on the newest state can be sent one behind the other on one connection, before the
+   first answers are read: if no statement leaves something behind in its session. */
+bool engine_may_run_ahead(const reference_engine *e);
+/* The connection; NULL: e->why. */
+engine_conn *engine_ahead(reference_engine *e);
+/* The transaction with its BEGIN and COMMIT.  `last`: the engine shall answer by now. */
+void engine_sends_txn(reference_engine *e, engine_conn *c, bool serializable, uint32_t txn,
+                      bool last);
+/* Reads the answers to it.  Whatever they are, the engine goes on with what was sent. */
+run_outcome engine_txn_answered(reference_engine *e, engine_conn *c, uint32_t txn);
 
 /* Why a statement of the log is not executed, and which one; NULL: all are. */
 const char *engine_refuses(reference_engine *e, uint32_t *txn, uint32_t *stmt);

@@ -324,7 +324,7 @@ reference_finding decide_snapshots(snapshot_replay *r)
     const audit_schedule *plan = r->e->plan;
     reference_finding f = {.txn = UINT32_MAX};
     replay_windows(r);
-    r->without_pins = r->n > LONG_LOG;
+    r->without_pins = r->n > LONG_LOG && !engine_may_run_ahead(r->e);
     replay_end end = replay_run(r);
     if (end == REPLAY_STUCK && r->without_pins) {
         r->without_pins = false;

@@ -12,9 +12,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "reference/ahead_replay.h"
 #include "reference/read_states.h"
 
-enum { LOOK_BACK = 512 };
+/* PASS_COST: so many transactions take as long as it takes to begin anew. */
+enum { LOOK_BACK = 512, PASS_COST = 16 };
 
 struct replay_pin {
     engine_conn c;
@@ -50,7 +52,9 @@ void replay_init(snapshot_replay *r, reference_engine *e)
     r->first_read = mem_array0(e->mem, uint32_t, r->n + 1);
     r->pins = mem_array0(e->mem, replay_pin, REPLAY_PINS);
     r->pin_of = mem_array0(e->mem, uint32_t, r->n + 2);
-    r->pause = UINT32_MAX;
+    r->alone = mem_array0(e->mem, bool, r->n + 1);
+    r->differed = mem_array0(e->mem, bool, r->n + 1);
+    r->pause = r->alone_from = UINT32_MAX;
 }
 
 static void window_of(snapshot_replay *r, uint32_t i)
@@ -82,13 +86,19 @@ static void window_of(snapshot_replay *r, uint32_t i)
 
 void replay_windows(snapshot_replay *r)
 {
-    for (uint32_t s = 0; s <= r->n; s++) r->until[s] = 0;
     r->short_window = false;
-    for (uint32_t i = 0; i < r->n; i++) {
-        window_of(r, i);
-        for (uint32_t s = r->low[i]; s <= r->high[i]; s++)
+    for (uint32_t i = 0; i < r->n; i++) window_of(r, i);
+    memset(r->differed, 0, r->n * sizeof *r->differed); /* the order may be another one */
+    r->alone_from = UINT32_MAX;
+}
+
+/* How long states are kept, for those who may read older ones. */
+static void keep_until(snapshot_replay *r)
+{
+    for (uint32_t s = 0; s <= r->n; s++) r->until[s] = 0;
+    for (uint32_t i = 0; i < r->n; i++)
+        for (uint32_t s = r->low[i]; r->alone[i] && s <= r->high[i]; s++)
             if (s < i && r->until[s] < i) r->until[s] = i;
-    }
 }
 
 /* ---- pins ------------------------------------------------------------------------------------ */
@@ -260,8 +270,7 @@ static void look_for_other_choice(snapshot_replay *r, uint32_t i, uint32_t state
 {
     run_outcome o;
     if (r->e->kind != ENGINE_POSTGRES) { /* snapshots are used up: the words have to tell */
-        if (state > r->low[i] && !engine_txn_by_key(r->e, r->order[i]))
-            r->open_choice = r->order[i];
+        if (state > r->low[i]) r->open_choice = r->order[i];
         return;
     }
     const char *first = NULL;
@@ -289,7 +298,7 @@ static void look_for_other_choice(snapshot_replay *r, uint32_t i, uint32_t state
                    "the reference engine answered otherwise the second time");
 }
 
-static void note_picks(snapshot_replay *r, uint32_t i)
+void replay_note_picks(snapshot_replay *r, uint32_t i)
 {
     const log_txn *t = &r->e->plan->log->txns.at[r->order[i]];
     for (uint32_t k = 0; k < t->n_stmts; k++) {
@@ -319,14 +328,14 @@ static bool take_position(snapshot_replay *r, uint32_t i)
             continue;
         }
         if (o.how == ANSWERS_AGREE) {
-            bool writes = !engine_txn_reads_only(e, r->order[i]);
-            if (r->other_choices && writes && r->open_choice == UINT32_MAX)
+            bool may = !engine_txn_reads_only(e, r->order[i]) && !engine_txn_by_key(e, r->order[i]);
+            if (r->other_choices && may && r->open_choice == UINT32_MAX)
                 look_for_other_choice(r, i, s, c);
             if (r->pin_of[i]) settle(r, &r->pins[r->pin_of[i] - 1]);
             if (engine_commit(e, c, &conflict)) {
                 r->first_read[i] = s;
                 if (r->oldest_first) read_states_note(r->states, r, i, s);
-                note_picks(r, i);
+                replay_note_picks(r, i);
                 return true;
             }
             o = (run_outcome){.how = conflict                        ? ANSWERS_CONFLICT
@@ -342,32 +351,76 @@ static bool take_position(snapshot_replay *r, uint32_t i)
     return false;
 }
 
+/* Keeps the state of now, if somebody may read it later. */
+static void keep_present_state(snapshot_replay *r)
+{
+    uint32_t i = r->at;
+    bool same = i && engine_txn_reads_only(r->e, r->order[i - 1]) && r->pin_of[i - 1];
+    if (r->without_pins || r->until[i] <= i) return;
+    if (r->e->kind == ENGINE_MARIADB) {
+        if (!r->newest_only) open_pins(r, i);
+    } else if (same) {
+        replay_pin *p = &r->pins[r->pin_of[i - 1] - 1];
+        r->pin_of[i] = r->pin_of[i - 1];
+        if (p->until < r->until[i]) p->until = r->until[i];
+    } else {
+        open_pin(r, i);
+    }
+}
+
+static void begin_run(snapshot_replay *r)
+{
+    close_pins(r);
+    if (!engine_begin_pass(r->e)) guard_fail(r->e->guard, GUARD_HISTORY, "%s", r->e->why);
+    ahead_choose(r);
+    keep_until(r);
+    r->cut = r->picked = false;
+    r->at = 0;
+    r->open_choice = UINT32_MAX;
+    r->tried.n = 0;
+}
+
+/* What ran ahead did not agree at r->at.  Where nothing else can be tried, that is the end of the
+   replay; else it begins again, unless too much work was lost already: then all that follows is run
+   one at a time. */
+static bool is_stuck_ahead(snapshot_replay *r, run_outcome o)
+{
+    uint32_t i = r->at, n_stmts = r->e->plan->log->txns.at[r->order[i]].n_stmts;
+    if (r->newest_only && o.stmt < n_stmts && !o.unlike_error) {
+        r->tried.n = 0;
+        vec_push(r->e->mem, &r->tried, ((tried_state){i, o}));
+        return true;
+    }
+    r->differed[i] = true;
+    r->lost_work += i + PASS_COST;
+    if (r->lost_work > r->n) r->alone_from = i;
+    begin_run(r);
+    return false;
+}
+
 replay_end replay_go_on(snapshot_replay *r)
 {
-    for (; r->at < r->n; r->at++) {
-        uint32_t i = r->at;
+    while (r->at < r->n) {
         guard_tick(r->e->guard);
-        if (i == r->pause) {
+        if (r->at == r->pause) {
             r->pause = UINT32_MAX;
             return REPLAY_PAUSED;
         }
-        bool same = i && engine_txn_reads_only(r->e, r->order[i - 1]) && r->pin_of[i - 1];
-        if (r->without_pins) {
-            /* older states will not be there */
-        } else if (r->e->kind == ENGINE_MARIADB) {
-            if (!r->newest_only && r->until[i] > i) open_pins(r, i);
-        } else if (r->until[i] > i && same) {
-            replay_pin *p = &r->pins[r->pin_of[i - 1] - 1];
-            r->pin_of[i] = r->pin_of[i - 1];
-            if (p->until < r->until[i]) p->until = r->until[i];
-        } else if (r->until[i] > i) {
-            open_pin(r, i);
-        }
-        if (!take_position(r, i)) {
-            r->cut |= r->short_window && r->low[i] > 0;
+        keep_present_state(r);
+        uint32_t to = ahead_end(r);
+        if (to > r->at) {
+            run_outcome o;
+            if (r->pin_of[r->at]) settle(r, &r->pins[r->pin_of[r->at] - 1]);
+            if (ahead_run(r, to, &o) || !is_stuck_ahead(r, o)) continue;
             close_pins(r);
             return REPLAY_STUCK;
         }
+        if (!take_position(r, r->at)) {
+            r->cut |= r->short_window && r->low[r->at] > 0;
+            close_pins(r);
+            return REPLAY_STUCK;
+        }
+        r->at++;
     }
     close_pins(r);
     return REPLAY_AGREES;
@@ -375,11 +428,7 @@ replay_end replay_go_on(snapshot_replay *r)
 
 replay_end replay_run(snapshot_replay *r)
 {
-    close_pins(r);
-    if (!engine_begin_pass(r->e)) guard_fail(r->e->guard, GUARD_HISTORY, "%s", r->e->why);
-    r->cut = r->picked = false;
-    r->at = 0;
-    r->open_choice = UINT32_MAX;
-    r->tried.n = 0;
+    r->lost_work = 0;
+    begin_run(r);
     return replay_go_on(r);
 }

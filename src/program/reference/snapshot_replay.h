@@ -36,7 +36,12 @@ typedef struct snapshot_replay {
     bool other_choices;   /* also look whether other snapshots agree and write something else */
     bool oldest_first;    /* the oldest states that fit what was read so far are tried first */
     uint32_t pause;       /* the position to stop before; UINT32_MAX: none */
+    uint32_t alone_from;  /* positions from here on are run one at a time */
+    bool *alone;          /* by position: run one at a time (ahead_replay.h) */
+    bool *differed;       /* by position: the newest state did not agree when it ran ahead */
+    uint64_t lost_work;   /* positions that were run in vain because one of them differed */
     /* what came out */
+    bool runs_ahead;        /* positions that are not alone run ahead */
     bool short_window;      /* some positions may have read older states than are kept */
     bool cut;               /* a snapshot was not there any more */
     bool picked;            /* a write that agreed may have chosen other rows */
@@ -58,6 +63,9 @@ void replay_windows(snapshot_replay *r);
 replay_end replay_run(snapshot_replay *r);
 /* From where it paused on. */
 replay_end replay_go_on(snapshot_replay *r);
+
+/* The position has committed: notes writes for which the engine may have chosen rows. */
+void replay_note_picks(snapshot_replay *r, uint32_t i);
 
 /* What real time says: was x seen for certain by p's snapshot, may it have been? */
 bool surely_seen(const audit_schedule *plan, uint32_t x, uint32_t p);

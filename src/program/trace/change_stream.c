@@ -27,13 +27,20 @@ typedef VEC(column) columns;
 typedef struct change {
     char kind; /* i, u, d, t */
     strbuf texts;
+    size_t schema, n_schema; /* none: it is not known */
     size_t table, n_table;
     columns before, after;
 } change;
 
+typedef struct table_found { /* the schema in which a name without one was found */
+    bool named;
+    char *schema;
+    size_t n_schema;
+} table_found;
+
 typedef struct relation { /* of pgoutput: what a number stands for */
     uint32_t id;
-    char *table;
+    char *schema, *table;
     VEC(char *) columns;
 } relation;
 
@@ -41,6 +48,7 @@ typedef struct stream {
     source *s;
     mem *m;
     const change_map *maps;
+    table_found *found; /* for each of them */
     size_t n_maps;
     strbuf *out;
     change_counts *counts;
@@ -90,7 +98,7 @@ size_t change_maps(mem *m, const char *text, change_map **out)
 static void clear_change(change *c)
 {
     c->texts.n = c->before.n = c->after.n = 0;
-    c->table = c->n_table = 0;
+    c->schema = c->n_schema = c->table = c->n_table = 0;
     c->kind = 0;
 }
 
@@ -119,13 +127,31 @@ static const column *column_named(const change *c, const columns *in, const char
     return NULL;
 }
 
-/* public.products is products. */
-static bool is_table(const change *c, const char *name)
+/* A name with its schema is that table alone.  A name without one is the table of that name of one
+   schema; if the stream has several of them, nobody knows which one is meant. */
+static bool is_table(stream *t, const change_map *map, table_found *found)
 {
-    size_t n = strlen(name);
-    if (c->n_table < n || memcmp(c->texts.at + c->table + c->n_table - n, name, n) != 0)
-        return false;
-    return c->n_table == n || c->texts.at[c->table + c->n_table - n - 1] == '.';
+    const change *c = &t->c;
+    const char *table = c->texts.at + c->table, *schema = c->texts.at + c->schema;
+    size_t n = strlen(map->table);
+    if (n == c->n_table && !memcmp(table, map->table, n)) {
+        if (!found->named) {
+            found->named = true;
+            found->n_schema = c->n_schema;
+            found->schema = kept_text(t->m, c->n_schema ? schema : "", c->n_schema);
+        } else if (found->n_schema != c->n_schema ||
+                   (c->n_schema && memcmp(found->schema, schema, c->n_schema) != 0)) {
+            guard_fail(t->m->guard, GUARD_INVAL,
+                       "--keys: the stream has changes of \"%s\" in several schemas (%.60s, "
+                       "%.*s): write SCHEMA.TABLE",
+                       map->table, found->schema, (int)(c->n_schema < 60 ? c->n_schema : 60),
+                       c->n_schema ? schema : "");
+        }
+        return true;
+    }
+    return n == c->n_schema + 1 + c->n_table && map->table[c->n_schema] == '.' && c->n_schema &&
+           !memcmp(map->table, schema, c->n_schema) &&
+           !memcmp(map->table + c->n_schema + 1, table, c->n_table);
 }
 
 static void begin_txn(stream *t, const char *id, size_t n)
@@ -237,7 +263,7 @@ static void take_change(stream *t)
         return;
     }
     for (size_t i = 0; i < t->n_maps; i++)
-        if (is_table(&t->c, t->maps[i].table)) {
+        if (is_table(t, &t->maps[i], &t->found[i])) {
             apply_change(t, &t->maps[i]);
             asked = true;
         }
@@ -278,6 +304,7 @@ static const char *decoded_value(stream *t, const char *p, const char *end, colu
     k->value = c->texts.n;
     if (begins(p, end, "B'")) p++;
     if (p < end && *p == '\'') {
+        const char *text = p;
         for (p++; p < end; p++) {
             if (*p == '\'' && p + 1 < end && p[1] == '\'')
                 p++;
@@ -286,7 +313,10 @@ static const char *decoded_value(stream *t, const char *p, const char *end, colu
             strbuf_char(&c->texts, *p);
         }
         k->n_value = c->texts.n - k->value;
-        return p < end ? p + 1 : p;
+        if (p == end) /* a part of it would look like another value */
+            source_fail(t->s, (size_t)(text - t->s->at),
+                        "this text does not end on its line: it was cut off, or has a line break");
+        return p + 1;
     }
     const char *from = p;
     while (p < end && *p != ' ') p++;
@@ -321,6 +351,20 @@ static const char *decoded_columns(stream *t, const char *p, const char *end, co
     return p;
 }
 
+/* A name, perhaps in quotation marks, of which those inside are written twice; what follows it. */
+static const char *decoded_name(stream *t, const char *p, const char *end, size_t *from, size_t *n)
+{
+    bool quoted = p < end && *p == '"';
+    *from = t->c.texts.n;
+    for (p += quoted; p < end && (quoted || *p != '.'); p++) {
+        if (quoted && *p == '"' && !(p + 1 < end && p[1] == '"')) break;
+        if (quoted && *p == '"') p++;
+        strbuf_char(&t->c.texts, *p);
+    }
+    *n = t->c.texts.n - *from;
+    return p + (quoted && p < end);
+}
+
 static void read_decoded(stream *t, const char *line, const char *end)
 {
     static const char *const kinds[] = {": INSERT:", ": UPDATE:", ": DELETE:", ": TRUNCATE:"};
@@ -342,9 +386,12 @@ static void read_decoded(stream *t, const char *line, const char *end)
         }
         if (!at) source_fail(t->s, (size_t)(line - t->s->at), "this is not a change");
         if (!t->open) begin_txn(t, "", 0);
-        while (name < at && *name == '"') name++;
-        c->n_table = (size_t)(at - name) - (at[-1] == '"');
-        c->table = keep_text(c, name, c->n_table);
+        name = decoded_name(t, name, at, &c->table, &c->n_table);
+        if (name < at && *name == '.') {
+            c->schema = c->table;
+            c->n_schema = c->n_table;
+            decoded_name(t, name + 1, at, &c->table, &c->n_table);
+        }
         while (p < end && *p == ' ') p++;
         if (begins(p, end, "old-key:")) {
             p = decoded_columns(t, p + 8, end, &c->before);
@@ -391,6 +438,26 @@ static void binlog_column(stream *t, const char *p, const char *end, columns *to
     vec_push(t->m, to, k);
 }
 
+/* `database`.`table` */
+static void binlog_table(stream *t, const char *p, const char *end)
+{
+    change *c = &t->c;
+    bool inside = false;
+    c->table = c->texts.n;
+    for (; p < end; p++) {
+        if (*p == '`') {
+            inside = !inside;
+        } else if (*p == '.' && !inside && !c->n_schema) {
+            c->schema = c->table;
+            c->n_schema = c->texts.n - c->table;
+            c->table = c->texts.n;
+        } else {
+            strbuf_char(&c->texts, *p);
+        }
+    }
+    c->n_table = c->texts.n - c->table;
+}
+
 static void read_binlog(stream *t, const char *line, const char *end)
 {
     static const char *const kinds[] = {"### INSERT INTO ", "### UPDATE ", "### DELETE FROM "};
@@ -416,10 +483,7 @@ static void read_binlog(stream *t, const char *line, const char *end)
         if (!begins(line, end, kinds[i])) continue;
         clear_change(c);
         c->kind = "iud"[i];
-        c->table = c->texts.n;
-        for (const char *s = line + strlen(kinds[i]); s < end; s++)
-            if (*s != '`') strbuf_char(&c->texts, *s);
-        c->n_table = c->texts.n - c->table;
+        binlog_table(t, line + strlen(kinds[i]), end);
         if (!t->open) begin_txn(t, "", 0);
         return;
     }
@@ -434,7 +498,7 @@ static void read_binlog(stream *t, const char *line, const char *end)
 
 typedef struct event {
     char op;
-    strbuf table, txn;
+    strbuf db, schema, table, txn;
 } event;
 
 static void json_columns(stream *t, json *j, columns *to)
@@ -451,6 +515,7 @@ static void json_columns(stream *t, json *j, columns *to)
         if (*j->p == '"') {
             json_text v = json_string(j);
             strbuf_add(&t->c.texts, v.at, v.n);
+            k.unshown = json_is(v, "__debezium_unavailable_value"); /* a long one, left as it was */
         } else {
             json_text v = json_skip(j);
             k.null = json_is(v, "null");
@@ -486,6 +551,10 @@ static void json_source(json *j, event *e)
         json_text name = json_member(j);
         if (json_is(name, "table"))
             json_text_into(j, &e->table);
+        else if (json_is(name, "schema"))
+            json_text_into(j, &e->schema);
+        else if (json_is(name, "db"))
+            json_text_into(j, &e->db);
         else if (json_is(name, "txId") || json_is(name, "gtid") || json_is(name, "id"))
             json_text_into(j, &e->txn);
         else
@@ -523,13 +592,15 @@ static void read_debezium(stream *t)
     uint64_t line = 0;
     event e = {0};
     json_init(&j, t->s);
+    strbuf_init(&e.db, t->m);
+    strbuf_init(&e.schema, t->m);
     strbuf_init(&e.table, t->m);
     strbuf_init(&e.txn, t->m);
     while (json_next_line(&j, &line)) {
         guard_tick(t->m->guard);
         clear_change(&t->c);
         e.op = 0;
-        e.table.n = e.txn.n = 0;
+        e.db.n = e.schema.n = e.table.n = e.txn.n = 0;
         json_event(t, &j, &e);
         json_space(&j);
         if (j.p < j.end) json_expected(&j, "the end of the line");
@@ -541,6 +612,9 @@ static void read_debezium(stream *t)
             begin_txn(t, strbuf_cstr(&e.txn), e.txn.n);
         }
         t->c.kind = e.op == 'c' ? 'i' : e.op;
+        const strbuf *schema = e.schema.n ? &e.schema : &e.db; /* MySQL's databases are schemas */
+        t->c.n_schema = schema->n;
+        if (schema->n) t->c.schema = keep_text(&t->c, schema->at, schema->n);
         t->c.n_table = e.table.n;
         t->c.table = keep_text(&t->c, strbuf_cstr(&e.table), e.table.n);
         take_change(t);
@@ -588,8 +662,7 @@ static relation *relation_of(stream *t, uint32_t id)
 static void take_relation(stream *t, message *w)
 {
     uint32_t id = (uint32_t)take_number(w, 4);
-    take_name(w); /* the schema */
-    const char *name = take_name(w);
+    const char *schema = take_name(w), *name = take_name(w);
     take_number(w, 1);
     uint64_t n = take_number(w, 2);
     relation *r = relation_of(t, id);
@@ -598,6 +671,8 @@ static void take_relation(stream *t, message *w)
         vec_push(t->m, &t->relations, ((relation){.id = id}));
         r = &t->relations.at[t->relations.n - 1];
     }
+    if (!*schema) schema = "pg_catalog"; /* as the protocol says */
+    r->schema = kept_text(t->m, schema, strlen(schema));
     r->table = kept_text(t->m, name, strlen(name));
     r->columns.n = 0;
     for (uint64_t i = 0; i < n && !w->bad; i++) {
@@ -647,6 +722,8 @@ static void take_row(stream *t, message *w, char type)
     if (w->p == w->end) w->bad = true; /* its end has not been read yet */
     if (w->bad) return;
     t->c.kind = type == 'I' ? 'i' : type == 'U' ? 'u' : 'd';
+    t->c.n_schema = strlen(r->schema);
+    t->c.schema = keep_text(&t->c, r->schema, t->c.n_schema);
     t->c.n_table = strlen(r->table);
     t->c.table = keep_text(&t->c, r->table, t->c.n_table);
     take_change(t);
@@ -740,6 +817,7 @@ void change_stream_read(mem *m, change_read read, void *payload, const change_ma
     source in, *s = &in;
     stream t = {.s = s, .m = m, .maps = maps, .n_maps = n, .out = out, .counts = counts};
     source_init(s, m, m->guard, read, payload);
+    t.found = mem_array0(m, table_found, n + 1);
     *counts = (change_counts){0};
     strbuf_init(&t.c.texts, t.m);
     strbuf_init(&t.id, t.m);

@@ -29,6 +29,11 @@ bool mask_column(mask *m, const char *spec)
            add_word(m, spec + n + 1, strlen(spec + n + 1));
 }
 
+bool mask_relation(mask *m, const char *name)
+{
+    return add_word(m, name, strlen(name));
+}
+
 bool mask_pattern(mask *m, const char *text, char *why, size_t cap)
 {
     if (m->patterns == MASK_PATTERNS) {
@@ -50,10 +55,36 @@ void mask_free(mask *m)
     m->patterns = m->words = 0;
 }
 
+static char lower(char c)
+{
+    return (char)(c >= 'A' && c <= 'Z' ? c | 32 : c);
+}
+
+static bool in_word(char c)
+{
+    return (lower(c) >= 'a' && lower(c) <= 'z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* Wherever it stands: a string may be the body of DO or of a function, and the rules of strings
+   differ. */
+static bool occurs(const char *sql, size_t n, const char *word)
+{
+    size_t length = strlen(word);
+    for (size_t i = 0; i + length <= n; i++) {
+        size_t k = 0;
+        while (k < length && lower(sql[i + k]) == word[k]) k++;
+        bool whole = !(i && in_word(sql[i - 1])) && !(i + k < n && in_word(sql[i + k]));
+        if (k == length && whole) return true;
+    }
+    return false;
+}
+
 bool mask_names(const mask *m, const char *sql, size_t n)
 {
     for (uint32_t i = 0; i < m->words; i++)
-        if (sql_mentions(sql, n, m->word[i])) return true;
+        if (occurs(sql, n, m->word[i])) return true;
+    for (size_t i = 0; m->words && i + 3 <= n; i++) /* U&"..." may spell any name */
+        if (lower(sql[i]) == 'u' && sql[i + 1] == '&' && sql[i + 2] == '"') return true;
     return sql_mentions(sql, n, "password") &&
            (sql_mentions(sql, n, "role") || sql_mentions(sql, n, "user"));
 }
@@ -78,6 +109,65 @@ bool mask_matches(const mask *m, const char *at, size_t n)
 {
     size_t begin, end;
     return m->patterns && first_match(m, at, 0, n, &begin, &end);
+}
+
+static int hex_digit(char c)
+{
+    return c >= '0' && c <= '9'                 ? c - '0'
+           : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
+                                                : -1;
+}
+
+/* The bytes that pairs of hexadecimal digits mean; false: something else is among them. */
+static bool read_hex(const char *at, size_t n, strbuf *out)
+{
+    out->n = 0;
+    for (size_t i = 0; i + 1 < n; i += 2) {
+        int high = hex_digit(at[i]), low = hex_digit(at[i + 1]);
+        if (high < 0 || low < 0) return false;
+        strbuf_char(out, (char)(high << 4 | low));
+    }
+    return n % 2 == 0;
+}
+
+bool mask_shows(const mask *m, const char *json, size_t n, strbuf *scratch)
+{
+    static const char escapes[] = "b\bf\fn\nr\rt\t";
+    if (!m->patterns) return false;
+    if (n < 2 || *json != '"') return mask_matches(m, json, n);
+    const char *at = json + 1, *end = json + n - 1;
+    if (end - at > 3 && !memcmp(at, "\\\\x", 3) && /* "\\x..." in JSON: \x and digits */
+        read_hex(at + 3, (size_t)(end - at) - 3, scratch) &&
+        mask_matches(m, scratch->at, scratch->n))
+        return true;
+    scratch->n = 0;
+    for (; at < end; at++) {
+        const char *known = NULL;
+        if (*at != '\\' || at + 1 == end) {
+            strbuf_char(scratch, *at);
+            continue;
+        }
+        at++;
+        if (*at == 'u' && end - at > 4) {
+            strbuf_char(scratch, (char)(hex_digit(at[3]) << 4 | hex_digit(at[4])));
+            at += 4;
+        } else {
+            for (const char *e = escapes; *e; e += 2)
+                if (*e == *at) known = e + 1;
+            strbuf_char(scratch, known ? *known : *at);
+        }
+    }
+    return scratch->n && mask_matches(m, scratch->at, scratch->n);
+}
+
+bool mask_matches_literal(const mask *m, const char *sql, size_t n, sql_rules rules,
+                          strbuf *scratch)
+{
+    const char *at = sql;
+    if (!m->patterns) return false;
+    while (sql_next_literal(&at, sql + n, rules, scratch))
+        if (scratch->n && mask_matches(m, scratch->at, scratch->n)) return true;
+    return false;
 }
 
 void mask_replace(const mask *m, const char *at, size_t n, strbuf *out)

@@ -115,8 +115,9 @@ struct my_session {
     uint32_t n_results;
     pg_answer answer;
     strbuf params, text;
-    bool unsure;  /* a statement of the block has failed, and the server said nothing since */
-    bool matched; /* the number of the result is that of the rows that an UPDATE found */
+    bool masks_later; /* a masked statement was prepared under a name */
+    bool unsure;      /* a statement of the block has failed, and the server said nothing since */
+    bool matched;     /* the number of the result is that of the rows that an UPDATE found */
     const char *next_isolation; /* of the next transaction alone */
     pg_txn txn;
 };
@@ -129,11 +130,19 @@ static uint64_t earliest(const my_session *s)
     return s->head < s->queue.n ? s->queue.at[s->head].call : s->now;
 }
 
+/* A session of another database is not logged, and what is not understood of it is no loss. */
+static void tell_gap(my_session *s, uint64_t from, const char *why)
+{
+    if (!s->elsewhere) s->sink->gap(s->sink->ud, s->number, from, why);
+}
+
+/* From here on nothing is known, not even of which database the session is. */
 static void go_blind(my_session *s, const char *why)
 {
     if (s->blind) return;
     s->blind = why;
-    if (!s->elsewhere) s->sink->gap(s->sink->ud, s->number, earliest(s), why);
+    if (s->ready || !s->elsewhere) s->sink->gap(s->sink->ud, s->number, earliest(s), why);
+    s->elsewhere = s->elsewhere && !s->ready;
     mem_free_all(&s->mem);
     memset(&s->txn, 0, sizeof s->txn);
     s->queue.at = NULL;
@@ -184,23 +193,20 @@ static void pop_command(my_session *s)
     begin_answer(s);
 }
 
-static bool in_word(char c)
-{
-    return ((c | 32) >= 'a' && (c | 32) <= 'z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-/* The rules of strings differ, so that a masked word counts wherever it stands. */
 static bool is_secret(const my_session *s, const char *sql, size_t n)
 {
     if (mask_names(s->masks, sql, n)) return true;
-    for (uint32_t i = 0; i < s->masks->words; i++)
-        for (size_t k = 0, length = strlen(s->masks->word[i]); k + length <= n; k++)
-            if (!strncasecmp(sql + k, s->masks->word[i], length) && !(k && in_word(sql[k - 1])) &&
-                !(k + length < n && in_word(sql[k + length])))
-                return true;
     bool account = n > 6 && (!strncasecmp(sql, "create", 6) || !strncasecmp(sql, "alter", 5) ||
                              !strncasecmp(sql, "grant", 5) || !strncasecmp(sql, "set", 3));
     return account && (sql_mentions(sql, n, "identified") || sql_mentions(sql, n, "password"));
+}
+
+/* PREPARE ... FROM, and EXECUTE of what may have been prepared so. */
+static bool must_hide(my_session *s, const sql_part *p)
+{
+    bool named = is_secret(s, p->at, p->n);
+    if (named && p->names_later) s->masks_later = true;
+    return named || (p->runs_earlier && s->masks_later);
 }
 
 /* ---- prepared statements --------------------------------------------------------------------- */
@@ -276,8 +282,9 @@ static const char *read_params(my_session *s, my_prepared *p, wire_body *b)
         else
             shown = my_value_binary(&s->params, &p->types[i], s->utf8, b);
         if (b->bad) return "its parameters";
-        bool secret = !null && s->params.n > before &&
-                      mask_matches(s->masks, s->params.at + before, s->params.n - before);
+        bool secret =
+            !null && s->params.n > before &&
+            mask_shows(s->masks, s->params.at + before, s->params.n - before, &s->txn.scratch);
         if (shown && !secret) continue;
         s->params.n = before;
         strbuf_str(&s->params, secret ? "\"***\"" : "null");
@@ -316,16 +323,34 @@ static void note_isolation(my_session *s, const sql_part *p)
     }
 }
 
+static bool is_wanted(const my_session *s, const char *name, size_t n)
+{
+    return n == strlen(s->wanted) && !memcmp(name, s->wanted, n);
+}
+
+/* USE of the database that is traced. */
+static bool uses_wanted(const my_session *s, const sql_part *p)
+{
+    const char *at = p->at + 3, *end = p->at + p->n;
+    size_t length = strlen(s->wanted);
+    while (at < end && (*at == ' ' || *at == '\t' || *at == '\n' || *at == '\r')) at++;
+    bool quoted = (size_t)(end - at) == length + 2 && *at == '`' && end[-1] == '`';
+    at += quoted;
+    return is_wanted(s, at, (size_t)(end - at) - quoted);
+}
+
 static void note_settings(my_session *s, const sql_part *p)
 {
     if (begins_with(p, "set") &&
         (sql_mentions(p->at, p->n, "names") || sql_mentions(p->at, p->n, "character_set_results")))
         s->utf8 = sql_mentions(p->at, p->n, "utf8mb4") || sql_mentions(p->at, p->n, "utf8") ||
                   sql_mentions(p->at, p->n, "utf8mb3");
-    if (begins_with(p, "use")) lose_track(s, "the client uses another database");
+    if (begins_with(p, "use")) {
+        if (!uses_wanted(s, p) && !s->elsewhere) lose_track(s, "the client uses another database");
+        s->elsewhere = !uses_wanted(s, p);
+    }
     if (begins_with(p, "xa"))
-        s->sink->gap(s->sink->ud, s->number, earliest(s),
-                     "a distributed transaction may commit at any time");
+        tell_gap(s, earliest(s), "a distributed transaction may commit at any time");
     note_isolation(s, p);
 }
 
@@ -346,8 +371,7 @@ static void end_unasked(my_session *s, const pg_asked *q)
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         commits |= begins_with(&q->part, words[i]);
     if (!commits || s->unsure)
-        s->sink->gap(s->sink->ud, s->number, s->txn.begun,
-                     "a transaction ended in a way that was not understood");
+        tell_gap(s, s->txn.begun, "a transaction ended in a way that was not understood");
     pg_txn_end(&s->txn, commits && !s->unsure ? STATUS_COMMITTED : STATUS_UNKNOWN, q->call, s->now);
     s->unsure = false;
 }
@@ -408,14 +432,20 @@ static void statement_failed(my_session *s, pg_asked *q, uint32_t error)
         pg_txn_end(t, STATUS_ABORTED, q->call, s->now);
 }
 
+static bool plain_ascii(const char *at, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if ((unsigned char)at[i] >= 0x80) return false;
+    return true;
+}
+
 /* The statement of the next result of the command at the head; false: there is none to log. */
 static bool next_statement(my_session *s, const my_asked *a, bool more, pg_asked *q)
 {
     *q = (pg_asked){.call = a->call};
     wire_body b = body_of(s, a);
     if (a->lost) {
-        s->sink->gap(s->sink->ud, s->number, earliest(s),
-                     "a statement is longer than --max-statement");
+        tell_gap(s, earliest(s), "a statement is longer than --max-statement");
         return false;
     }
     const char *text = b.at, *end = b.end;
@@ -443,17 +473,21 @@ static bool next_statement(my_session *s, const my_asked *a, bool more, pg_asked
     const char *at = text + s->rest;
     sql_part first = {.at = text};
     bool any = sql_next(&at, end, SQL_RULES_MYSQL, &q->part);
-    bool alone = !s->n_results && !more;
-    if (alone && any) { /* one result is the answer to the whole text, whatever is in it */
+    if (!more &&
+        any) { /* the last result is the answer to the rest of the text, whatever is in it */
         const char *past = at;
-        if (sql_next(&past, end, SQL_RULES_MYSQL, &first)) q->part.n = (size_t)(end - q->part.at);
+        if (sql_next(&past, end, SQL_RULES_MYSQL, &first)) {
+            q->part.n = (size_t)(end - q->part.at);
+            if (s->n_results) q->part.kind = SQL_OTHER;
+        }
     }
     if (!any && !s->n_results) q->part = (sql_part){.at = text, .n = (size_t)(end - text)};
     if (!any && s->n_results) {
-        s->sink->gap(s->sink->ud, s->number, earliest(s), "a statement had several results");
+        tell_gap(s, earliest(s), "a statement had several results");
         return false;
     }
     s->rest = (size_t)(at - text);
+    if (!s->utf8 && !plain_ascii(q->part.at, q->part.n)) q->opaque = "its text is not in UTF-8";
     return true;
 }
 
@@ -469,11 +503,15 @@ static void result_ended(my_session *s, uint64_t changed, uint32_t status)
     bool more = status & MORE_RESULTS;
     pg_asked q;
     if (runs_statement(a->kind) && next_statement(s, a, more, &q)) {
-        if (is_secret(s, q.part.at, q.part.n)) q.hide = true;
+        if (must_hide(s, &q.part)) q.hide = true;
         if (q.hide && s->answer.has_rows) s->answer.hidden = true;
-        statement_done(s, &q, changed, status);
+        if (!begins_with(&q.part, "use")) statement_done(s, &q, changed, status);
         note_settings(s, &q.part);
     }
+    wire_body name = body_of(s, a);
+    if (a->kind == COM_INIT_DB) s->elsewhere = !is_wanted(s, name.at, a->n);
+    if (s->txn.mute) s->txn.n = 0, s->txn.statements.n = 0; /* what it did so far is not logged */
+    s->txn.mute = s->elsewhere;
     s->n_results++;
     begin_answer(s);
     if (!more) pop_command(s);
@@ -489,7 +527,7 @@ static void read_error(my_session *s, wire_body *b)
     if (error == ERROR_PROGRESS) return; /* how far a long statement is */
     begin_answer(s);
     if (runs_statement(a->kind) && next_statement(s, a, false, &q)) {
-        if (is_secret(s, q.part.at, q.part.n)) q.hide = true;
+        if (must_hide(s, &q.part)) q.hide = true;
         statement_failed(s, &q, error);
     }
     pop_command(s);
@@ -584,7 +622,7 @@ static bool row_value(my_session *s, wire_body *b, uint32_t i, bool binary, bool
         shown = !b->bad && (!at || my_value_text(rows, &s->cols.at[i], s->utf8, at, n));
     }
     if (b->bad) lose_track(s, "a row that is not whole");
-    return shown && !mask_matches(s->masks, rows->at + before, rows->n - before);
+    return shown && !mask_shows(s->masks, rows->at + before, rows->n - before, &s->txn.scratch);
 }
 
 static void add_row(my_session *s, const char *body, uint32_t n, bool binary, bool lost)
@@ -794,8 +832,24 @@ static void read_login(my_session *s, const char *body, uint32_t n)
         wire_text(&b);
     const char *database = s->can & CAN_CONNECT_WITH_DB ? wire_text(&b) : "";
     if (b.bad) lose_track(s, "a login that is not whole");
-    s->elsewhere = strcmp(database, s->wanted) != 0;
-    if (s->elsewhere) lose_track(s, "a session of another database");
+    s->elsewhere = s->txn.mute = strcmp(database, s->wanted) != 0;
+}
+
+/* A session of another database, or of none, may write to this one by its name, as in `shop`.t. */
+static void watch_elsewhere(my_session *s, const char *body, uint32_t n, bool lost)
+{
+    uint8_t kind = n ? (uint8_t)*body : 0;
+    size_t length = strlen(s->wanted);
+    bool texts = kind == COM_QUERY || kind == COM_STMT_PREPARE, named = lost;
+    for (size_t i = 1; texts && !named && i + length < n; i++) {
+        if (strncasecmp(body + i, s->wanted, length) != 0) continue;
+        size_t k = i + length;
+        while (k < n && strchr("` \t\r\n", body[k]) && body[k]) k++;
+        named = k < n && body[k] == '.';
+    }
+    if (!texts || !named) return;
+    s->elsewhere = false;
+    lose_track(s, "a session of another database names this one");
 }
 
 static void long_data(my_session *s, const char *body, uint32_t n)
@@ -814,6 +868,7 @@ static void client_packet(void *ud, const char *body, uint32_t n, bool lost)
         return;
     }
     if (!s->ready) return; /* passwords: never looked at */
+    if (s->elsewhere && s->state != NEXT_FILE) watch_elsewhere(s, body, n, lost);
     if (s->state == NEXT_FILE) {
         s->sink->count(s->sink->ud, PG_COPIED_IN, n);
         s->answer.copied += n;
@@ -831,7 +886,7 @@ static void client_packet(void *ud, const char *body, uint32_t n, bool lost)
         return;
     }
     case COM_INIT_DB:
-        if (lost || n - 1 != strlen(s->wanted) || memcmp(body + 1, s->wanted, n - 1) != 0)
+        if (!s->elsewhere && !is_wanted(s, body + 1, lost ? 0 : n - 1))
             lose_track(s, "the client uses another database");
         break;
     case COM_BINLOG_DUMP:
@@ -910,9 +965,7 @@ void my_session_end(my_session *s, uint64_t now)
         return;
     }
     bool pending = s->head < s->queue.n;
-    if (pending)
-        s->sink->gap(s->sink->ud, s->number, earliest(s),
-                     "a connection ended before a command was answered");
+    if (pending) tell_gap(s, earliest(s), "a connection ended before a command was answered");
     pg_txn_lost(&s->txn, pending, now);
 }
 

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "trace/pg_startup.h"
 #include "trace/pg_txn.h"
 
 #define FNV_START 0xcbf29ce484222325u
@@ -46,7 +47,7 @@ typedef struct portal {
     const char *opaque;
     uint32_t n_formats;
     uint8_t *formats;
-    bool told; /* its statement stands in the transaction: it was fetched in parts */
+    bool told; /* its statement stands in the transaction */
 } portal;
 
 enum { BUCKETS = 512, MOST_PORTALS = 1024 };
@@ -62,7 +63,7 @@ struct pg_session {
     wire_user client_user, server_user;
     uint64_t now;
     const char *blind; /* why, or NULL */
-    char database[64];
+    pg_startup startup;
     uint32_t backend;
     bool ready; /* the server has accepted the client */
     bool ending;
@@ -185,6 +186,12 @@ static void close_prepared(pg_session *s, const char *name)
     release_prepared(s, p);
 }
 
+static void forget_prepared(pg_session *s)
+{
+    for (uint32_t i = 0; i < BUCKETS; i++)
+        while (s->named[i]) close_prepared(s, s->named[i]->text);
+}
+
 static uint32_t *read_types(pg_session *s, wire_body *b, uint32_t *n)
 {
     *n = wire_u16(b);
@@ -284,9 +291,18 @@ static void read_params(pg_session *s, portal *p, wire_body *b, const uint16_t *
         if (mask_matches(s->masks, at, n)) {
             p->opaque = "its values are masked";
             strbuf_str(&p->params, "\"***\"");
-        } else if (!pg_value(&p->params, &s->style, type, binary, at, n)) {
+            continue;
+        }
+        size_t before = p->params.n;
+        if (!pg_value(&p->params, &s->style, type, binary, at, n)) {
             p->opaque = "a parameter in a form that the proxy does not read";
+            p->params.n = before;
             strbuf_str(&p->params, "null");
+        } else if (mask_shows(s->masks, p->params.at + before, p->params.n - before,
+                              &s->txn.scratch)) {
+            p->opaque = "its values are masked";
+            p->params.n = before;
+            strbuf_str(&p->params, "\"***\"");
         }
     }
 }
@@ -443,8 +459,10 @@ static void add_row(pg_session *s, const char *body, uint32_t n, const portal *o
         }
         const char *at = wire_bytes(&b, length);
         if (b.bad) lose_track(s, "a row that is not whole");
+        size_t before = a->rows.n;
         if (mask_matches(s->masks, at, length) ||
-            !pg_value(&a->rows, &s->style, s->cols[i], s->formats[i], at, length)) {
+            !pg_value(&a->rows, &s->style, s->cols[i], s->formats[i], at, length) ||
+            mask_shows(s->masks, a->rows.at + before, a->rows.n - before, &s->txn.scratch)) {
             a->hidden = true;
             return;
         }
@@ -462,10 +480,33 @@ static bool must_hide(pg_session *s, const sql_part *p)
     return named || (p->runs_earlier && s->masks_later);
 }
 
+static bool plain_ascii(const char *at, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if ((unsigned char)at[i] >= 0x80) return false;
+    return true;
+}
+
+/* SQL reaches what the protocol has made: FETCH and its like move a portal of that name, DEALLOCATE
+   forgets a prepared statement, and PREPARE succeeds only where there is none of the name. */
+static void follow_names(pg_session *s, const sql_part *p)
+{
+    if (p->moves)
+        for (portal *of = s->portals; of; of = of->next)
+            if (*of->name) of->opaque = "other statements may have moved its portal";
+    if (p->forgets == SQL_FORGETS_ALL)
+        forget_prepared(s);
+    else if (p->forgets == SQL_FORGETS_ONE)
+        close_prepared(s, p->name);
+}
+
 static void statement_ended(pg_session *s, pg_asked *q, const char *tag)
 {
     q->hide = must_hide(s, &q->part);
     if (q->part.runs_earlier && s->n_named) q->opaque = "it may run a statement that was prepared";
+    if (!s->style.utf8 && !plain_ascii(q->part.at, q->part.n))
+        q->opaque = "its text is not in UTF-8";
+    if (tag) follow_names(s, &q->part);
     if (q->hide && s->answer.has_rows) s->answer.hidden = true;
     pg_txn_statement(&s->txn, q, &s->answer, tag, s->now);
     begin_answer(s);
@@ -531,7 +572,10 @@ static void command_complete(pg_session *s, const char *body, uint32_t n)
     }
     bool known = asked_by(s, r, &q, &of);
     if (!known && !of) lose_track(s, "a portal was run that was never bound");
-    if (known && !of->told) statement_ended(s, &q, tag);
+    if (known && !of->told) {
+        of->told = true; /* run again, it only says that nothing is left */
+        statement_ended(s, &q, tag);
+    }
     begin_answer(s);
     queue_pop(s);
 }
@@ -544,8 +588,8 @@ static void portal_suspended(pg_session *s)
     portal *of = NULL;
     if (asked_by(s, queue_head(s), &q, &of) && !of->told) {
         begin_answer(s);
-        statement_ended(s, &q, "");
         of->told = true;
+        statement_ended(s, &q, "");
     }
     begin_answer(s);
     queue_pop(s);
@@ -596,11 +640,26 @@ static void error_response(pg_session *s, const char *body, uint32_t n)
     s->copying_in = false;
 }
 
+/* The server has let the client in: what it set holds from now on, as SET would have set it. */
+static void client_is_in(pg_session *s)
+{
+    const strbuf *sets = &s->startup.sets;
+    s->ready = true;
+    if (s->startup.not_read) lose_track(s, s->startup.not_read);
+    for (size_t at = 0; at < sets->n; at += strlen(sets->at + at) + 1) {
+        pg_asked q = {.call = s->now};
+        const char *text = sets->at + at;
+        if (sql_next(&text, text + strlen(text), SQL_RULES_STANDARD, &q.part))
+            statement_ended(s, &q, "SET");
+    }
+    if (s->txn.open) pg_txn_end(&s->txn, STATUS_COMMITTED, s->now, s->now);
+}
+
 static void ready_for_query(pg_session *s, char status)
 {
     request *r = queue_head(s);
     if (!s->ready) {
-        s->ready = true;
+        client_is_in(s);
         return;
     }
     if (!r || !strchr("QSF", r->kind)) lose_track(s, "the server was ready out of turn");
@@ -650,6 +709,11 @@ static void parameter_status(pg_session *s, const char *body, uint32_t n)
         s->style.iso_dates = !strncmp(value, "ISO", 3);
     else if (!strcmp(name, "standard_conforming_strings"))
         s->txn.rules = strcmp(value, "off") ? SQL_RULES_STANDARD : SQL_RULES_ESCAPES;
+    if (s->ready) return; /* a statement said so */
+    bool usual = (strcmp(name, "DateStyle") != 0 || s->style.iso_dates) &&
+                 (strcmp(name, "standard_conforming_strings") != 0 || !strcmp(value, "on")) &&
+                 (strcmp(name, "IntervalStyle") != 0 || !strcmp(value, "postgres"));
+    if (!usual) pg_startup_set(&s->startup.sets, name, value);
 }
 
 /* ---- messages -------------------------------------------------------------------------------- */
@@ -857,45 +921,15 @@ void pg_session_free(pg_session *s)
     mem_libc(NULL, s, sizeof *s, 0);
 }
 
-/* What the client sets when it connects. */
-static const char *setting_isolation(const char *value)
-{
-    static const char *const levels[] = {"serializable", "repeatable read", "read committed",
-                                         "read uncommitted"};
-    for (int i = 0; i < 4; i++) {
-        const char *p = value, *q = levels[i];
-        while (*q && (*p == *q || (*q == ' ' && (*p == '\\' || *p == ' ')))) {
-            if (*q == ' ' && *p == '\\' && p[1] == ' ') p++;
-            p++, q++;
-        }
-        if (!*q) return levels[i];
-    }
-    return NULL;
-}
-
 bool pg_session_startup(pg_session *s, const char *at, size_t n)
 {
-    wire_body b = {at, at + n, false};
-    bool traced = true;
-    const char *user = "", *search_path = NULL;
-    while (b.at < b.end && *b.at && !b.bad) {
-        const char *name = wire_text(&b), *value = wire_text(&b);
-        if (b.bad) break;
-        if (!strcmp(name, "database")) snprintf(s->database, sizeof s->database, "%s", value);
-        if (!strcmp(name, "user")) user = value;
-        if (!strcmp(name, "replication")) traced = !strcmp(value, "false") || !strcmp(value, "0");
-        if (!strcmp(name, "default_transaction_isolation"))
-            s->txn.isolation = setting_isolation(value);
-        if (!strcmp(name, "search_path")) search_path = value;
-        if (strcmp(name, "options")) continue;
-        const char *o = strstr(value, "default_transaction_isolation=");
-        if (o) s->txn.isolation = setting_isolation(strchr(o, '=') + 1);
-        if (strstr(value, "search_path")) search_path = value;
+    if (guard_armed(&s->guard)) {
+        go_blind(s, "the session needs more memory than it may have");
+        return true;
     }
-    s->txn.first_isolation = s->txn.isolation;
-    if (!*s->database) snprintf(s->database, sizeof s->database, "%s", user);
-    if (search_path && traced) go_blind(s, "the client sets search_path when it connects");
-    return traced;
+    pg_startup_read(&s->startup, &s->mem, at, n);
+    s->txn.isolation = s->txn.first_isolation = s->startup.isolation;
+    return !s->startup.replicates;
 }
 
 static void feed(pg_session *s, wire *w, const char *at, size_t n, uint64_t now)
@@ -1011,7 +1045,7 @@ void pg_session_end(pg_session *s, uint64_t now)
 
 const char *pg_session_database(const pg_session *s)
 {
-    return s->database;
+    return s->startup.database;
 }
 
 uint32_t pg_session_backend(const pg_session *s)

@@ -68,6 +68,7 @@ void pg_txn_end(pg_txn *t, pg_status status, uint64_t call, uint64_t back)
     static const pg_count counts[] = {PG_COMMITTED, PG_ABORTED, PG_OUTCOME_UNKNOWN};
     assert(t->open);
     t->open = t->block = false;
+    if (t->mute) t->n = 0;
     if (!t->n) return; /* BEGIN and COMMIT alone */
     t->sink->count(t->sink->ud, counts[status], 1);
     if (call < t->begun) call = t->begun;
@@ -123,6 +124,12 @@ static const char *put_sql(pg_txn *t, const pg_asked *q)
         at = s->at;
         n = s->n;
         opaque = "its values are masked";
+    } else if (mask_matches_literal(t->masks, at, n, t->rules, s)) {
+        s->n = 0; /* a pattern that is about the whole of a value */
+        sql_hide_values(q->part.at, n, t->rules, s);
+        at = s->at;
+        n = s->n;
+        opaque = "its values are masked";
     }
     if (!opaque && !valid_text(at, n)) opaque = "its text is not in UTF-8";
     strbuf_json(o, n ? at : "", n);
@@ -136,7 +143,8 @@ static void put_rows(pg_txn *t, const pg_answer *a)
         t->sink->count(t->sink->ud, a->over ? PG_HASHED : PG_HIDDEN, 1);
         strbuf_str(o, ",\"count\":");
         strbuf_u64(o, a->n_rows);
-        if (a->over) strbuf_printf(o, ",\"rows_hash\":\"%016llx\"", (unsigned long long)a->hash);
+        if (a->over && !a->hidden && !t->masks->patterns) /* short secrets can be guessed from it */
+            strbuf_printf(o, ",\"rows_hash\":\"%016llx\"", (unsigned long long)a->hash);
         return;
     }
     strbuf_str(o, ",\"rows\":[");

@@ -44,6 +44,7 @@ typedef struct pg_txn {
     bool open;
     bool block;   /* between BEGIN and its end */
     bool refused; /* COMMIT was answered with an error */
+    bool mute;    /* MySQL: it is one of another database, and no line of the log */
     const char *own_isolation;
     bool has_xid; /* the number that the server gave the transaction was read ... */
     char xid[24]; /* ... and is this; "": it has none */

@@ -50,6 +50,7 @@ typedef struct endpoint {
     int fd;          /* -1: closed, or not yet open */
     uint32_t events; /* that epoll watches */
     bool ended;      /* nothing more comes from it */
+    bool gone;       /* epoll has told that it takes nothing any more, either */
     tls_link *tls;   /* NULL: plain bytes */
     tls_phase phase;
     uint32_t wants; /* events, until it is OPEN */
@@ -69,6 +70,7 @@ typedef struct relay { /* a client and its connection to the server */
     bool awaited;        /* its first message has not come: PostgreSQL's client, MySQL's server */
     uint64_t since;      /* when the client was accepted */
     bool offered;        /* MySQL: the client may ask for TLS, its first packet is not whole */
+    bool unknown;        /* PostgreSQL: a version of the protocol that is not read */
     bool unbinds;        /* PostgreSQL: the server's first words are watched for channel binding */
     strbuf start, words; /* the client's first bytes (MySQL: the server's), the server's */
 } relay;
@@ -225,6 +227,11 @@ static bool find_server(proxy *p, char *why, size_t cap)
 
 static void watch(proxy *p, endpoint *e, uint32_t events)
 {
+    if (e->fd >= 0 && e->gone && !events) { /* epoll would tell of its end again and again */
+        if (e->events != UINT32_MAX) epoll_ctl(p->poll, EPOLL_CTL_DEL, e->fd, NULL);
+        e->events = UINT32_MAX;
+        return;
+    }
     if (e->fd < 0 || e->events == events) return;
     struct epoll_event ev = {.events = events, .data.ptr = e};
     epoll_ctl(p->poll, e->events == UINT32_MAX ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, e->fd, &ev);
@@ -668,6 +675,7 @@ static bool start_bytes(proxy *p, relay *l, const char *at, size_t n, size_t *ta
     uint32_t length = number_at(l->start.at), code = number_at(l->start.at + 4);
     if (length == 8 && (code == CODE_TLS || code == CODE_GSS) && have < 8) {
         l->start.n = 0;
+        if (l->end[CLIENT].n) return false; /* it asks and asks, and takes no answer */
         if (keys && code == CODE_TLS) {
             /* (no more than the request was read, so that nothing plain can follow the answer) */
             if (l->end[CLIENT].tls || !put_bytes(p, &l->end[CLIENT], "S", 1) || l->end[CLIENT].n)
@@ -691,6 +699,7 @@ static bool start_bytes(proxy *p, relay *l, const char *at, size_t n, size_t *ta
     if (l->begun) await_no_more(p, l);
     if (l->begun && code == CODE_CANCEL) p->counts->cancels++;
     if (l->begun && code >> 16 == 3) begin_session(p, l);
+    l->unknown = l->begun && code >> 16 != 3 && code != CODE_CANCEL;
     return true;
 }
 
@@ -888,6 +897,15 @@ static void read_server(proxy *p, relay *l)
         if (!forward_greeting(p, l, (size_t)n)) close_link(p, l);
         return;
     }
+    if (n > 0 && l->unknown && *p->chunk == 'R') { /* the server goes on with it */
+        l->unknown = false;
+        trace_log_gap(p->log, ++p->numbers, p->now, "a version of the protocol that is not read",
+                      p->now);
+        if (p->o->fail_closed) {
+            close_link(p, l);
+            return;
+        }
+    }
     if (n > 0) {
         put_client(p, l, p->chunk, (size_t)n);
         if (l->mine) my_session_server(l->mine, p->chunk, (size_t)n, p->now);
@@ -958,7 +976,7 @@ static void on_event(proxy *p, endpoint *e, uint32_t events)
             end_client(l);
             if (l->end[SERVER].fd < 0) close_link(p, l);
         } else {
-            watch(p, e, EPOLLIN | e->events);
+            e->gone = true; /* its last words are read once the client has taken those before */
         }
     }
     if (!l->dead) watch_link(p, l);

@@ -232,12 +232,53 @@ static void classify_end(sql_part *p, lexer l, bool commit)
     }
 }
 
+/* A name as the server has it: folded, unless it is quoted, and cut; false: it is written in a way
+   that is not read. */
+static bool read_name(const lexer *l, token t, char *to)
+{
+    size_t n = 0;
+    bool quoted = t == TOKEN_NAME;
+    const char *at = l->from + quoted, *end = l->at - quoted;
+    if ((t != TOKEN_WORD && !quoted) || at >= end) return false;
+    for (; at < end && n < SQL_NAME - 1; at++) {
+        if (quoted && *at == '"') at++;
+        to[n++] = (char)(!quoted && *at >= 'A' && *at <= 'Z' ? *at | 32 : *at);
+    }
+    to[n] = 0;
+    return at == end && !(!quoted && n == 1 && *to == 'u'); /* U&"..." begins with a word */
+}
+
+/* DEALLOCATE [PREPARE] name or ALL, DISCARD ALL, PREPARE name. */
+static void classify_forgets(sql_part *p, lexer l, token t)
+{
+    bool discard = token_is(&l, t, "discard"), prepare = token_is(&l, t, "prepare");
+    if (!discard && !prepare && !token_is(&l, t, "deallocate")) return;
+    t = next_token(&l);
+    if (!discard && !prepare && token_is(&l, t, "prepare")) t = next_token(&l);
+    bool all = token_is(&l, t, "all"), one = !discard && (prepare || !all);
+    if (one)
+        p->forgets = read_name(&l, t, p->name) ? SQL_FORGETS_ONE : SQL_FORGETS_ALL;
+    else if (all)
+        p->forgets = SQL_FORGETS_ALL;
+}
+
+/* Not BEGIN NOT ATOMIC, which MariaDB runs as a body, nor START SLAVE. */
+static bool begins_block(lexer l, token t)
+{
+    bool begin = token_is(&l, t, "begin");
+    if (!begin && !token_is(&l, t, "start")) return false;
+    t = next_token(&l);
+    return begin ? !token_is(&l, t, "not") : token_is(&l, t, "transaction");
+}
+
 static void classify(sql_part *p)
 {
     lexer l = {.at = p->at, .end = p->at + p->n};
     token t = next_token(&l);
     p->kind = SQL_OTHER;
-    if (token_is(&l, t, "begin") || token_is(&l, t, "start")) {
+    classify_forgets(p, l, t);
+    p->moves = token_is(&l, t, "fetch") || token_is(&l, t, "move") || token_is(&l, t, "close");
+    if (begins_block(l, t)) {
         p->kind = SQL_BEGIN;
         p->isolation = named_isolation(l);
     } else if (token_is(&l, t, "commit") || token_is(&l, t, "end")) {
@@ -342,6 +383,43 @@ const char *sql_isolation_in(const char *at, size_t n)
             if (same == length && apart) level = levels[k];
         }
     return level;
+}
+
+/* From after the tag of a dollar quote to before it; of another string, between its quotes. */
+static void literal_body(const char **from, const char **to)
+{
+    const char *at = *from, *end = *to;
+    if (*at == '$') {
+        size_t tag = (size_t)((const char *)memchr(at + 1, '$', (size_t)(end - at) - 1) - at) + 1;
+        *from = at + tag;
+        *to = (size_t)(end - at) >= 2 * tag ? end - tag : end;
+        return;
+    }
+    at += *at != '\'' && *at != '"'; /* E'...' */
+    *from = at + 1;
+    *to = end - at > 1 && end[-1] == *at ? end - 1 : end;
+}
+
+bool sql_next_literal(const char **at, const char *end, sql_rules rules, strbuf *out)
+{
+    lexer l = lexer_of(*at, end, rules);
+    token t;
+    do t = next_token(&l);
+    while (t != TOKEN_STRING && t != TOKEN_NUMBER && t != TOKEN_END);
+    *at = l.at;
+    out->n = 0;
+    if (t == TOKEN_END) return false;
+    const char *from = l.from, *to = l.at;
+    char quote = *from == '"' ? '"' : '\'';
+    bool dollars = *from == '$';
+    if (t == TOKEN_STRING) literal_body(&from, &to);
+    if (dollars) *at = from; /* the body of a function has strings of its own */
+    for (; from < to; from++) {
+        strbuf_char(out, *from);
+        if (t == TOKEN_STRING && !dollars && *from == quote && from + 1 < to && from[1] == quote)
+            from++;
+    }
+    return true;
 }
 
 void sql_hide_values(const char *at, size_t n, sql_rules rules, strbuf *out)

@@ -18,6 +18,9 @@ typedef enum sql_kind {
     SQL_RESET_ISOLATION      /* ... to what it was when the client connected */
 } sql_kind;
 
+typedef enum sql_forgets { SQL_FORGETS_NONE, SQL_FORGETS_ONE, SQL_FORGETS_ALL } sql_forgets;
+enum { SQL_NAME = 64 }; /* a name of PostgreSQL, with its 0 */
+
 typedef struct sql_part { /* one statement */
     const char *at;
     size_t n;
@@ -27,6 +30,9 @@ typedef struct sql_part { /* one statement */
     bool may_set_isolation; /* in a way that is not understood, such as set_config */
     bool names_later;       /* PREPARE or DECLARE: what it says is run by another statement */
     bool runs_earlier;      /* EXECUTE or FETCH: ... by this one */
+    bool moves;             /* FETCH, MOVE, CLOSE: it changes where a portal stands */
+    sql_forgets forgets;    /* prepared statements that are no more once it has succeeded */
+    char name[SQL_NAME];    /* ... the one */
 } sql_part;
 
 /* How a text is read: PostgreSQL's rules; the same, and a backslash in '...' is an escape character
@@ -40,6 +46,9 @@ bool sql_next(const char **at, const char *end, sql_rules rules, sql_part *out);
 bool sql_mentions(const char *at, size_t n, const char *word);
 /* The text with '***' for every string in it and 0 for every number. */
 void sql_hide_values(const char *at, size_t n, sql_rules rules, strbuf *out);
+/* What the next string or number of the text says, without its quotes; false: there is none.  After
+   a string in dollar quotes come those inside of it. */
+bool sql_next_literal(const char **at, const char *end, sql_rules rules, strbuf *out);
 /* MySQL's text with $1, $2, ... for its question marks. */
 void sql_number_marks(const char *at, size_t n, strbuf *out);
 /* The isolation that MySQL's SET names, in PostgreSQL's words, or NULL. */

@@ -14,7 +14,7 @@
 
 #include "work/sql_run.h"
 
-enum { FUZZ_TABLES = 3, FUZZ_COUNTERS = 4, FUZZ_ACCOUNTS = 6, FUZZ_MONEY = 100 };
+enum { FUZZ_TABLES = 3, FUZZ_COUNTERS = 4, FUZZ_ACCOUNTS = 6, FUZZ_MONEY = 100, FUZZ_IDS = 12 };
 
 /* What an engine may have or not. */
 enum fuzz_feature {
@@ -22,7 +22,8 @@ enum fuzz_feature {
     FUZZ_UPSERTS = 2,
     FUZZ_RETURNING = 4,
     FUZZ_ROW_LOCKS = 8,
-    FUZZ_FOREIGN_KEYS = 16
+    FUZZ_FOREIGN_KEYS = 16,
+    FUZZ_CURSORS = 32
 };
 
 typedef struct fuzz_table {
@@ -57,6 +58,13 @@ void fuzz_connected(sql_session *s);
 
 /* One transaction of sql_workload.txn. */
 enum db_answer fuzz_transaction(sql_session *s);
+/* The same of the workload cursors (fuzz_cursors.c). */
+enum db_answer fuzz_with_cursors(sql_session *s);
+/* A statement of it: DB_REFUSED also after an error that is no conflict. */
+enum db_answer fuzz_execute(sql_session *s, const char *text);
+/* Was the last failure that of a constraint, and does the transaction go on after it? */
+bool fuzz_is_constraint(const sql_session *s);
+bool fuzz_goes_on(const sql_session *s);
 /* Shall the next transaction be a statement of its own?  And that statement. */
 bool fuzz_alone(sql_session *s);
 enum db_answer fuzz_single(sql_session *s);

@@ -9,7 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
+
 #define MILLISECOND 1000000u
+#define GAP_NS 1500000000u       /* between faults without a time, and up to twice as much */
+#define COMEBACK_NS 30000000000u /* that long a server may take */
 
 static uint32_t nodes_of(const db *d)
 {
@@ -142,13 +146,24 @@ static bool disturb_links(inflictor *i, const fault *f)
 
 /* --- disk and clock --------------------------------------------------------------------------- */
 
+static bool disorder_nodes(inflictor *i, const fault *f, const temp_disorder *d)
+{
+    bool done = true;
+    for (uint32_t n = 0; n < nodes_of(i->db); n++) {
+        if (!f->group[n]) continue;
+        done = temp_disturb(&i->db->temp, n, d) && done;
+        if (f->kind == FAULT_CLOCK && i->db->driver->unstick) i->db->driver->unstick(i->db, n);
+    }
+    return done;
+}
+
 /* A server for which the disk was full may have ended. */
 static bool disturb_nodes(inflictor *i, const fault *f)
 {
     temp_disorder d = {0}, none = {0};
     char what[64], end[64];
     int64_t amount = f->amount;
-    bool done = true;
+    bool done;
     if (f->kind == FAULT_CLOCK && !f->has_amount) /* up to two minutes early or late */
         amount = ((int64_t)rng_below(&i->rng, 240001) - 120000) * MILLISECOND;
     if (f->kind == FAULT_CLOCK) d.clock_ns = amount;
@@ -160,11 +175,9 @@ static bool disturb_nodes(inflictor *i, const fault *f)
         snprintf(what, sizeof what, "%s %+.3f s,", fault_name(f->kind), (double)amount / 1e9);
     snprintf(end, sizeof end, "end of %s,", fault_name(f->kind));
     mark_fault(i, f, what);
-    for (uint32_t n = 0; n < nodes_of(i->db); n++)
-        if (f->group[n]) done = temp_disturb(&i->db->temp, n, &d) && done;
+    done = disorder_nodes(i, f, &d);
     i->wait(i->ud, length(i, f));
-    for (uint32_t n = 0; n < nodes_of(i->db); n++)
-        if (f->group[n]) done = temp_disturb(&i->db->temp, n, &none) && done;
+    done = disorder_nodes(i, f, &none) && done;
     mark_fault(i, f, end);
     if (!done) return failed(i, "disk and clock of the server could not be disturbed");
     for (uint32_t n = 0; f->kind == FAULT_FULL_DISK && n < nodes_of(i->db); n++)
@@ -315,4 +328,38 @@ bool inflict(inflictor *i, const fault *f)
     case FAULT_FAILOVER: return fail_over(i, f);
     default: return disturb_links(i, &at);
     }
+}
+
+/* --- when ------------------------------------------------------------------------------------- */
+
+const fault *inflict_due(fault_clock *c, inflictor *i, uint64_t ran)
+{
+    const fault_plan *p = c->plan;
+    uint32_t others = p->n - p->scheduled;
+    if (c->next < p->scheduled && ran >= p->item[c->next].at) return &p->item[c->next++];
+    if (!c->due) c->due = GAP_NS;
+    if (!others || ran < c->due) return NULL;
+    return &p->item[p->scheduled + (uint32_t)rng_below(&i->rng, others)];
+}
+
+void inflict_over(fault_clock *c, inflictor *i, const fault *f, uint64_t ran)
+{
+    if (!f->scheduled) c->due = ran + GAP_NS + (uint64_t)rng_below(&i->rng, GAP_NS);
+}
+
+bool inflict_comes_back(db *d, uint32_t node, bool (*ended)(void *ud), void *ud, char *why,
+                        size_t cap)
+{
+    db_session probe = {.db = d, .mem = d->mem, .node = node};
+    snprintf(why, cap, "the server did not come back");
+    strbuf_init(&probe.text, d->mem); /* (no session uses that region) */
+    for (uint64_t begun = clock_now(); clock_now() - begun < COMEBACK_NS;) {
+        enum db_answer a = d->driver->connect(&probe);
+        d->driver->disconnect(&probe);
+        if (a == DB_OK) return true;
+        if (temp_ended(&d->temp, why, cap)) break;
+        if (ended(ud)) return true;
+        clock_nap(20 * MILLISECOND);
+    }
+    return false;
 }

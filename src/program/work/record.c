@@ -199,9 +199,12 @@ bool record(recorder *r, uint32_t slot, const strbuf *lines, const strbuf *inten
 int record_end(recorder *r)
 {
     int status = 0;
+    pthread_mutex_lock(&r->lock);
+    bool broken = r->broken;
+    r->broken = true; /* a session that still hangs in a call must not write to what comes next */
     close(r->pipe);
+    pthread_mutex_unlock(&r->lock);
     while (waitpid(r->pid, &status, 0) < 0 && errno == EINTR) {}
-    pthread_mutex_destroy(&r->lock);
     if (!WIFEXITED(status)) return -1;
-    return WEXITSTATUS(status) ? WEXITSTATUS(status) : r->broken ? -1 : 0;
+    return WEXITSTATUS(status) ? WEXITSTATUS(status) : broken ? -1 : 0;
 }

@@ -24,8 +24,9 @@
 #define RECONNECT_NS 30000000000u
 #define HANG_NS 30000000000u      /* a COMMIT that takes longer is told */
 #define HANG_GRACE_NS 5000000000u /* when all others have ended, it is given so long */
+#define LEARN_NS 10000000000u     /* a server that is not disturbed has come back by then */
 #define SEND_NS 20000000u
-enum { SEND_BYTES = 1 << 14 };
+enum { SEND_BYTES = 1 << 14, SEND_SHARE = 25 };
 enum { LAST_KEYS = 16, LAST_TRIES = 50 };  /* of the reads after all faults are over */
 enum { BACK_KEYS = 512, BACK_TRIES = 20 }; /* of the reads after an engine was killed */
 
@@ -53,7 +54,7 @@ typedef struct run {
     uint64_t hung, hung_since; /* of the overseer: sessions whose COMMIT hangs; alone since */
     atomic_ullong next_id, taken;
     atomic_uint next_session;
-    atomic_ullong committed, aborted, unknown, ops, lost, deleted, tampered;
+    atomic_ullong committed, aborted, unknown, ops, lost, deleted, tampered, learnt;
     unsigned snapshot; /* the statements that take the snapshot: enum db_statement */
     bool dirty;        /* others may see writes before the commit */
     bool failed;
@@ -381,7 +382,9 @@ static void finish(session *s, enum db_answer outcome)
     if (r->options->mute) return;
     compose(s, &s->lines, outcome == DB_OK ? "" : outcome == DB_LOST ? "unknown" : "aborted");
     bool now = r->turns != NULL; /* lines stand in the order of the turns */
-    if (now || s->lines.n > SEND_BYTES || s->times[3] - s->sent > SEND_NS) send(s);
+    /* Hundreds of sessions commit seldom: their lines go with the next intent, in one message. */
+    uint64_t wait = (uint64_t)SEND_NS * (1 + r->options->sessions / SEND_SHARE);
+    if (now || s->lines.n > SEND_BYTES || s->times[3] - s->sent > wait) send(s);
 }
 
 /* --- a transaction ---------------------------------------------------------------------------- */
@@ -637,6 +640,34 @@ static enum db_answer commit_watched(session *s)
     return a;
 }
 
+/* After a commit whose answer was lost: what does the server say?  DB_LOST: it cannot tell, or has
+   not come back; else there is a new connection. */
+static enum db_answer learnt(session *s)
+{
+    static const char *const notes[] = {
+        [DB_OK] = "the answer to COMMIT was lost; asked later, the server said: committed",
+        [DB_REFUSED] = "the answer to COMMIT was lost; asked later, the server said: rolled back"};
+    run *r = s->run;
+    const driver *d = r->db->driver;
+    if (!has_faults(r) || !d->outcome || !*s->db.mark) return DB_LOST;
+    d->disconnect(&s->db);
+    s->online = false;
+    uint64_t begun = clock_now();
+    while (d->connect(&s->db) != DB_OK) {
+        d->disconnect(&s->db);
+        if (atomic_load(&r->disturbed)) begun = clock_now();
+        if (atomic_load(&r->hopeless) || clock_now() - begun > LEARN_NS) return DB_LOST;
+        clock_nap(20 * MILLISECOND);
+    }
+    s->online = true;
+    enum db_answer a = d->outcome(&s->db);
+    if (a != DB_OK && a != DB_REFUSED) return DB_LOST;
+    s->db.note = notes[a];
+    atomic_fetch_add(&r->lost, 1);
+    atomic_fetch_add(&r->learnt, 1);
+    return a;
+}
+
 /* A statement outside of a transaction.  Nothing is known of when it took its snapshot but that it
    was between call and return. */
 static bool transact_alone(session *s)
@@ -703,9 +734,12 @@ static bool transact_open(session *s)
             a = DB_REFUSED;
         } else {
             take_turn(s);
+            *s->db.mark = 0;
+            if (s->wrote && has_faults(r) && d->token) d->token(&s->db);
             if (s->wrote) send_intent(s);
             s->times[2] = recorded_time(r);
             a = commit_watched(s);
+            if (a == DB_LOST) a = learnt(s);
             connected = a != DB_LOST;
         }
         s->times[3] = call_returned(s, true);
@@ -944,30 +978,12 @@ static void count(run *r, run_counts *c)
     c->unknown = atomic_load(&r->unknown);
     c->ops = atomic_load(&r->ops);
     c->lost = atomic_load(&r->lost);
+    c->learnt = atomic_load(&r->learnt);
     c->deleted = atomic_load(&r->deleted);
     c->tampered = atomic_load(&r->tampered);
     c->failed_commits = atomic_load(&r->failed_commits);
     c->hung_commits = r->hung;
     c->seconds = (double)run_time(r) / 1e9;
-}
-
-/* Recovery takes a while; a server that does not come back is an end, not a quiet time. */
-static bool comes_back(run *r, run_counts *c, uint32_t node)
-{
-    const driver *d = r->db->driver;
-    db_session probe = {.db = r->db, .mem = r->db->mem, .node = node};
-    char why[DB_ERROR] = "the server did not come back"; /* (no session uses that region) */
-    strbuf_init(&probe.text, r->db->mem);
-    for (uint64_t begun = clock_now(); clock_now() - begun < RECONNECT_NS;) {
-        enum db_answer a = d->connect(&probe);
-        d->disconnect(&probe);
-        if (a == DB_OK) return true;
-        if (temp_ended(&r->db->temp, why, sizeof why)) break;
-        if (r->options->poll && r->options->poll(r->options->ud, c)) return true;
-        clock_nap(20 * MILLISECOND);
-    }
-    give_up(r, "", why);
-    return false;
 }
 
 /* --- after an engine was killed --------------------------------------------------------------- */
@@ -1111,10 +1127,20 @@ static void last_a_while(void *ud, uint64_t ns)
     }
 }
 
+static bool was_ended(void *ud)
+{
+    const faulted *f = ud;
+    const run_options *o = f->run->options;
+    return o->poll && o->poll(o->ud, f->counts);
+}
+
 static bool server_returns(void *ud, uint32_t node)
 {
     const faulted *f = ud;
-    return comes_back(f->run, f->counts, node);
+    char why[DB_ERROR];
+    bool back = inflict_comes_back(f->run->db, node, was_ended, ud, why, sizeof why);
+    if (!back) give_up(f->run, "", why);
+    return back;
 }
 
 static bool engine_returns(void *ud)
@@ -1172,7 +1198,7 @@ static bool only_hung_are_left(run *r, run_counts *c)
 static void oversee(run *r, run_counts *c)
 {
     const fault_plan *p = r->options->faults;
-    uint32_t next = 0, others = p ? p->n - p->scheduled : 0;
+    fault_clock times = {.plan = p};
     faulted f = {r, c};
     inflictor i = {.db = r->db,
                    .mark = mark_of_fault,
@@ -1181,10 +1207,8 @@ static void oversee(run *r, run_counts *c)
                    .read_back = engine_returns,
                    .ud = &f};
     rng_seed(&i.rng, r->options->seed);
-    uint64_t gap = 1500ull * MILLISECOND, due = 0;
     while (atomic_load(&r->running)) {
         clock_nap(10 * MILLISECOND);
-        if (!due && atomic_load(&r->begun)) due = clock_now() + gap;
         count(r, c);
         if (r->options->poll && r->options->poll(r->options->ud, c)) atomic_store(&r->stop, true);
         if (only_hung_are_left(r, c)) {
@@ -1192,12 +1216,11 @@ static void oversee(run *r, run_counts *c)
             return;
         }
         if (p && all_are_done(r)) atomic_store(&r->healed, true);
-        if (!p || !due || stopped(r) || atomic_load(&r->waiting)) continue;
-        if (next < p->scheduled && run_time(r) >= p->item[next].at)
-            make_fault(r, &i, c, &p->item[next++]);
-        if (!others || clock_now() < due || stopped(r)) continue;
-        make_fault(r, &i, c, &p->item[p->scheduled + (uint32_t)rng_below(&i.rng, others)]);
-        due = clock_now() + gap + (uint64_t)rng_below(&i.rng, gap);
+        if (!p || !atomic_load(&r->begun) || stopped(r) || atomic_load(&r->waiting)) continue;
+        const fault *due = inflict_due(&times, &i, run_time(r));
+        if (!due) continue;
+        make_fault(r, &i, c, due);
+        inflict_over(&times, &i, due, run_time(r));
     }
 }
 

@@ -16,6 +16,7 @@
 
 typedef struct run_counts {
     uint64_t committed, aborted, unknown, ops, lost;
+    uint64_t learnt; /* commits whose answer was lost, but not their outcome */
     uint64_t faults;
     uint64_t deleted; /* rows, physically, by transactions of whatever outcome */
     /* Of an engine that was killed: commits with writes that were acknowledged before, keys that

@@ -8,6 +8,7 @@
 #include "base/replace_file.h"
 #include "base/rng.h"
 #include "driver/driver.h"
+#include "work/faults.h"
 
 typedef struct sql_session sql_session;
 struct turns;
@@ -22,11 +23,12 @@ typedef struct sql_sizes { /* 0, and below 0 for shares: the workload's own */
 } sql_sizes;
 
 /* Workloads whose schema and statements are drawn (fuzz.h): of all kinds, or of one. */
-enum sql_drawn { SQL_GIVEN, SQL_ALL, SQL_PREDICATES, SQL_UPSERTS };
+enum sql_drawn { SQL_GIVEN, SQL_ALL, SQL_PREDICATES, SQL_UPSERTS, SQL_CONSTRAINTS, SQL_CURSORS };
 
 typedef struct sql_workload {
     const char *name, *about;
     bool procedures;     /* it calls some of its own */
+    bool plain;          /* its texts are those of MySQL, too, if all writes are blind */
     enum sql_drawn fuzz; /* not SQL_GIVEN: setup is NULL */
     sql_sizes normal;
     /* Statements that make the tables and fill them, each ended by a line break. */
@@ -39,6 +41,9 @@ extern const sql_workload sql_workloads[]; /* ends with a NULL name */
 const sql_workload *sql_workload_named(const char *name);
 
 struct sql_session {
+    struct worker *worker;
+    /* Before a statement is sent that others may see the effect of at once; NULL: they do not. */
+    void (*announce)(sql_session *s, const char *text);
     db_session db;
     rng rng;
     sql_sizes z;
@@ -76,14 +81,20 @@ typedef struct sql_run {
     double seconds; /* 0: no limit */
     uint32_t sessions;
     uint64_t seed;
-    const char *level; /* for the header */
+    const char *level;    /* for the header */
+    const char *recorder; /* the same: program and version */
     int output;
     replace_file *file; /* as in run.h */
     const char *output_name;
     const volatile int *interrupt;
     bool stepped, count_calls;                        /* as in run.h */
+    const fault_plan *faults;                         /* of temporary servers; not if stepped */
     uint64_t committed, aborted, unknown, statements; /* out */
-    uint64_t stamped; /* committed ones of which the database told when */
+    uint64_t n_faults, reconnected;                   /* out */
+    uint64_t acknowledged; /* when the engine was last killed: commits that had to be there */
+    uint64_t read_back;    /* tables that were read then */
+    uint64_t learnt;       /* commits whose answer was lost, but not their outcome */
+    uint64_t stamped;      /* committed ones of which the database told when */
     double took;
     struct fuzz *fuzz;      /* made by sql_run_all, in the memory of db; NULL: no such workload */
     uint64_t odd_commits;   /* that failed for no reason that engines document */

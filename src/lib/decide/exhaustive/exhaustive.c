@@ -126,8 +126,9 @@ bool small_ready(const small *z, node_id v)
 {
     const asg *g = z->g;
     if (z->so && g->so_pred[v] != NO_ID && !z->place[g->so_pred[v]]) return false;
+    /* (itself, too: it may have ended before it began) */
     for (node_id u = 0; z->rt && u < g->nodes; u++)
-        if (u != v && !z->out[u] && !z->place[u] && real_time_before(z, u, v)) return false;
+        if (!z->out[u] && !z->place[u] && real_time_before(z, u, v)) return false;
     for (size_t i = 0; i < g->hint_extra; i++)
         if (g->extra.at[i].to == v && !z->out[g->extra.at[i].from] &&
             !z->place[g->extra.at[i].from])

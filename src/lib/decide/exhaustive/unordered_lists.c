@@ -40,7 +40,7 @@ static bool add_candidates(wild *w, uint32_t ob, const node_id *order, uint32_t 
     if (kind == OWN_SETS) {
         ok = version_same(&own, &seen, 0); /* internal: no obligation */
     } else {
-        size_t drop = kind == OWN_APPENDS ? own.list.n : 0, before = g->cand.n;
+        size_t drop = kind == OWN_APPENDS ? own.list.n : 0, before = g->cand_pool.n;
         if (drop &&
             (seen.scalar || seen.list.n < drop ||
              memcmp(seen.list.at + seen.list.n - drop, own.list.at, drop * sizeof(value_id))))
@@ -50,15 +50,13 @@ static bool add_candidates(wild *w, uint32_t ob, const node_id *order, uint32_t 
             if (drop && p + 1 != w->rank[self]) continue; /* own appends pin the place */
             if (!version_same(&w->states[p], &seen, drop)) continue;
             if (!list_hint_allows(g, ob, p ? order[p - 1] : RF_INIT, drop != 0)) continue;
-            vec_push(g->m, &g->cand, p ? order[p - 1] : RF_INIT);
+            vec_push(g->m, &g->cand_pool, p ? order[p - 1] : RF_INIT);
         }
-        ok = ok && g->cand.n > before;
-        if (ok) {
-            vec_push(g->m, &g->open, ob);
-            vec_push(g->m, &g->cand_first, (uint32_t)g->cand.n);
-        } else {
-            g->cand.n = before;
-        }
+        ok = ok && g->cand_pool.n > before;
+        if (ok)
+            asg_open(g, ob, asg_cand_group(g, before), NO_ID);
+        else
+            g->cand_pool.n = before;
     }
     vec_free(g->m, &own.list);
     vec_free(g->m, &seen.list);
@@ -149,7 +147,7 @@ static bool try_order(wild *w, size_t i, const node_id *order, uint32_t m)
     asg *g = w->g;
     const history *h = g->h;
     key_id k = w->keys.at[i];
-    size_t open = g->open.n, cand = g->cand.n, first = g->cand_first.n, edges = g->extra.n;
+    size_t open = g->open.n, groups = g->cand_groups.n, edges = g->extra.n;
     for (uint32_t p = 0; p < m; p++) {
         version *x = &w->states[p + 1];
         const version *before = &w->states[p];
@@ -169,9 +167,7 @@ static bool try_order(wild *w, size_t i, const node_id *order, uint32_t m)
         ok = w->level == WEAK_RU ? elements_in_order(w, ob) : add_candidates(w, ob, order, m);
     }
     bool found = ok && order_keys(w, i + 1);
-    g->open.n = open;
-    g->cand.n = cand;
-    g->cand_first.n = first;
+    asg_unopen(g, open, groups);
     asg_drop_edges(g, edges);
     assert(g->extra.n == edges);
     return found;

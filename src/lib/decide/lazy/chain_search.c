@@ -133,7 +133,7 @@ static void make_sources(lazy *z, const chain_search *x)
             uint32_t lit = stand == NO_ID || z->j
                                ? new_lit(z)
                                : pred_of(x, stand, c->cand_leaver.at[i - c->first_cand]);
-            node_id w = g->cand.at[i];
+            node_id w = asg_cand(g, o, i);
             z->cand_var[i] = lit_var(lit);
             if (z->j) justify_is_read(z->j, z->cand_var[i], ob, w < RF_LAST ? w : NO_ID);
             if (w < RF_LAST)
@@ -275,11 +275,11 @@ static void write_chain_reads(lazy *z, const chain_search *x)
         for (uint32_t i = first; i < end; i++) {
             uint32_t leaver = c->cand_leaver.at[i - c->first_cand], left = x->leaver_lit[leaver];
             if (left != LIT_NONE) {
-                chain_why(z, CHAIN_READ, ob, saw, g->cand.at[i], NO_ID);
+                chain_why(z, CHAIN_READ, ob, saw, asg_cand(g, o, i), NO_ID);
                 write_implied(z, lazy_cand_lit(z, i), left);
             }
             if (stand == NO_ID || !z->j) continue;
-            chain_why(z, CHAIN_SOURCE, ob, c->stand.at[stand].before, g->cand.at[i], NO_ID);
+            chain_why(z, CHAIN_SOURCE, ob, c->stand.at[stand].before, asg_cand(g, o, i), NO_ID);
             write_implied(z, lazy_cand_lit(z, i), pred_of(x, stand, leaver));
         }
         z->chosen_clause[o] = 1;
@@ -421,6 +421,20 @@ static uint32_t move_between(lazy *z, chain_search *x, uint32_t pred, uint32_t w
     return way <= z->pos[commit_of(z->p, v)] - z->pos[version_target(z->p, un)] ? earlier : later;
 }
 
+/* The initial state is right before the stand, and was a list of one element or that element as a
+   scalar.  Which of them must not stay open: InnoDB's levels ask it of two orders, and both must
+   begin with the same.  A literal to choose by, or LIT_NONE if that is settled. */
+static uint32_t choose_twin(const lazy *z, const chain_search *x, uint32_t stand, uint32_t leaver)
+{
+    const list_chains *c = chains_of(z);
+    uint32_t twin = c->content.at[c->stand.at[stand].before].twin;
+    if (c->leaver.at[leaver].stand != LEFT_AT_FIRST || twin == NO_ID) return LIT_NONE;
+    uint32_t list = x->leaver_lit[leaver], scalar = x->leaver_lit[c->content.at[twin].leavers];
+    assert(c->leaver.at[c->content.at[twin].leavers].stand == LEFT_AT_FIRST);
+    bool open = !solver_value(z->s, list) && solver_value(z->s, scalar) <= 0;
+    return open ? list : LIT_NONE;
+}
+
 /* Is the stand, which is true, on what the version before it left?  Else *answer mends it. */
 static bool stand_kept(lazy *z, chain_search *x, uint32_t stand, key_id k, uint32_t *answer)
 {
@@ -435,7 +449,10 @@ static bool stand_kept(lazy *z, chain_search *x, uint32_t stand, key_id k, uint3
         return false;
     }
     uint32_t w = version_of(z, &c->leaver.at[x->pred_leaver.at[i]], k);
-    if (w == there) return true;
+    if (w == there) {
+        *answer = choose_twin(z, x, stand, x->pred_leaver.at[i]);
+        return *answer == LIT_NONE;
+    }
     assert(there != NONE && "the chosen version stands before it");
     *answer = move_between(z, x, i, w, there, v, c->stand.at[stand].before);
     return false;

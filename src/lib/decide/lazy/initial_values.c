@@ -47,8 +47,8 @@ bool initial_alone(const lazy *z, uint32_t ob)
 {
     const asg *g = z->g;
     if (!initial_is_open(z, ob)) return false;
-    uint32_t first = g->cand_first.at[z->open_of[ob]];
-    return g->cand.at[first] == RF_INIT && g->cand_first.at[z->open_of[ob] + 1] == first + 1;
+    uint32_t open = z->open_of[ob];
+    return asg_cand_init(g, open) && g->cand_first.at[open + 1] == g->cand_first.at[open] + 1;
 }
 
 void initial_start(lazy *z)
@@ -119,7 +119,7 @@ void initial_written(lazy *z, uint32_t open)
 {
     const asg *g = z->g;
     uint32_t ob = g->open.at[open], cand = g->cand_first.at[open];
-    if (!initial_is_open(z, ob) || g->cand.at[cand] != RF_INIT) return;
+    if (!initial_is_open(z, ob) || !asg_cand_init(g, open)) return;
     if (z->j)
         write_pairs(z, ob, lazy_cand_lit(z, cand));
     else
@@ -131,7 +131,7 @@ bool initial_allowed(lazy *z, uint32_t ob)
     const asg *g = z->g;
     if (!initial_is_open(z, ob)) return true;
     uint32_t open = z->open_of[ob], cand = g->cand_first.at[open];
-    assert(g->cand.at[cand] == RF_INIT);
+    assert(asg_cand_init(g, open));
     return z->chosen_clause[open] && solver_value(z->s, lazy_cand_lit(z, cand)) > 0;
 }
 
@@ -140,7 +140,7 @@ bool initial_in_model(const lazy *z, uint32_t ob)
     const asg *g = z->g;
     if (!initial_is_open(z, ob)) return false;
     uint32_t open = z->open_of[ob], cand = g->cand_first.at[open];
-    return g->cand.at[cand] == RF_INIT && z->chosen_clause[open] &&
+    return asg_cand_init(g, open) && z->chosen_clause[open] &&
            solver_model(z->s, lit_of(z->cand_var[cand], false)) > 0;
 }
 

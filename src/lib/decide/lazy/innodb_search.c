@@ -61,7 +61,7 @@ static uint32_t write_stuck(lazy *z, const decision *a, const uint8_t *present, 
         uint32_t ob = g->open.at[i];
         if (!z->present[part[g->ob_node[ob]]] || !waits_for_source(a, ob)) continue;
         for (uint32_t j = g->cand_first.at[i]; j < g->cand_first.at[i + 1]; j++) {
-            uint32_t c = g->cand.at[j];
+            uint32_t c = asg_cand(g, i, j);
             if (c >= RF_LAST || z->present[part[c]]) continue;
             lazy_clause_lit(z, lit_of(z->taken_var[part[c]], false));
         }

@@ -325,7 +325,7 @@ static void write_candidates(lazy *z, uint32_t open)
     uint32_t ob = g->open.at[open];
     node_id v = g->ob_node[ob];
     for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++) {
-        uint32_t c = g->cand.at[i];
+        uint32_t c = asg_cand(g, open, i);
         z->cand_var[i] = lazy_new_var(z);
         if (z->j) justify_is_read(z->j, z->cand_var[i], ob, c < RF_LAST ? c : NO_ID);
         if (c >= RF_LAST) continue;
@@ -343,7 +343,7 @@ static void write_candidates(lazy *z, uint32_t open)
     lazy_clause_unless(z, v);
     for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++) {
         lazy_clause_lit(z, lazy_cand_lit(z, i));
-        if (g->cand.at[i] < RF_LAST) lazy_add_core(z, g->cand.at[i]);
+        if (asg_cand(g, open, i) < RF_LAST) lazy_add_core(z, asg_cand(g, open, i));
     }
     lazy_add_core(z, v);
     lazy_clause_end(z);
@@ -375,7 +375,7 @@ uint32_t lazy_likeliest(lazy *z, uint32_t open)
     for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++) {
         if (solver_value(z->s, lazy_cand_lit(z, i))) continue;
         if (!pass_on(z->p->tune, PASS_TOPOLOGICAL)) return lazy_cand_lit(z, i);
-        uint32_t c = g->cand.at[i];
+        uint32_t c = asg_cand(g, open, i);
         bool init = c >= RF_LAST;
         uint32_t p = init ? 0 : z->pos[commit_of(z->p, c)];
         bool early = init || p < at;
@@ -395,7 +395,8 @@ static uint32_t mend_chosen_open(lazy *z, uint32_t ob, uint32_t i, uint32_t u)
 {
     asg *g = z->g;
     node_id v = g->ob_node[ob], un = g->inst_node[u];
-    uint32_t c = g->cand.at[i], w = c >= RF_LAST ? NONE : asg_install(g, c, g->ob_key[ob]);
+    uint32_t c = asg_cand(g, z->open_of[ob], i);
+    uint32_t w = c >= RF_LAST ? NONE : asg_install(g, c, g->ob_key[ob]);
     way earlier = {LIT_NONE, commit_of(z->p, un), commit_of(z->p, un)};
     if (lazy_first_time(z, i | OVERLAP, u)) {
         lazy_clause_start(z);
@@ -425,7 +426,7 @@ static uint32_t check_open_read(lazy *z, uint32_t ob, bool *violated)
     uint32_t first = g->cand_first.at[open], end = g->cand_first.at[open + 1];
     uint32_t u = lazy_version_seen(z, g->ob_key[ob], g->ob_node[ob]);
     *violated = false;
-    bool initial = u == NONE && g->cand.at[first] == RF_INIT;
+    bool initial = u == NONE && asg_cand_init(g, open);
     if (initial ? initial_allowed(z, ob) : u != NONE && lazy_may_read(z, ob, u)) {
         lazy_watch(z, ob, u);
         return LIT_NONE;
@@ -460,7 +461,8 @@ static uint32_t check_chosen_read(lazy *z, uint32_t ob, uint32_t cand, bool *vio
 {
     asg *g = z->g;
     node_id v = g->ob_node[ob];
-    uint32_t c = g->cand.at[cand], w = c < RF_LAST ? asg_install(g, c, g->ob_key[ob]) : NONE;
+    uint32_t c = asg_cand(g, z->open_of[ob], cand);
+    uint32_t w = c < RF_LAST ? asg_install(g, c, g->ob_key[ob]) : NONE;
     uint32_t u = lazy_version_seen(z, g->ob_key[ob], v);
     *violated = u != w;
     if (u == w) {
@@ -477,8 +479,7 @@ static uint32_t check_any_candidate(lazy *z, uint32_t ob, bool *violated)
     asg *g = z->g;
     uint32_t c = lazy_any_before(z, ob);
     *violated = false;
-    if (c == RF_OPEN && initial_is_open(z, ob) &&
-        g->cand.at[g->cand_first.at[z->open_of[ob]]] == RF_INIT) {
+    if (c == RF_OPEN && initial_is_open(z, ob) && asg_cand_init(g, z->open_of[ob])) {
         *violated = true;
         return initial_demand(z, ob);
     }
@@ -689,7 +690,8 @@ void lazy_follow_moves(lazy *z)
         added_moved(z, v);
     }
     order_moved_clear(z->o);
-    /* One move in a dense graph may take milliseconds: too long to be counted by ticks. */
+    /* One move in a dense graph may take milliseconds: too long to be one tick. */
+    z->m->guard->ticks += (uint32_t)n;
     if (n) guard_poll(z->m->guard);
 }
 
@@ -950,10 +952,10 @@ uint32_t lazy_any_before(lazy *z, uint32_t ob)
     const asg *g = z->g;
     uint32_t open = z->open_of[ob], at = z->pos[begin_of(z->p, g->ob_node[ob])];
     uint32_t first = g->cand_first.at[open], end = g->cand_first.at[open + 1];
-    bool initial = first < end && g->cand.at[first] == RF_INIT;
+    bool initial = asg_cand_init(g, open);
     if (initial && initial_allowed(z, ob)) return RF_INIT;
     for (uint32_t i = first + initial; i < end; i++) {
-        uint32_t c = g->cand.at[i];
+        uint32_t c = asg_cand(g, open, i);
         if (z->present[c] && z->pos[commit_of(z->p, c)] < at) return c;
     }
     return RF_OPEN;
@@ -1030,7 +1032,7 @@ static void keep_run(lazy *z, const uint32_t *pos)
 
 static bool too_large(const asg *g)
 {
-    return g->insts + history_keys(g->h) >= OVERLAP || g->obs >= OVERLAP || g->cand.n >= OVERLAP;
+    return g->insts + history_keys(g->h) >= OVERLAP || g->obs >= OVERLAP || asg_cands(g) >= OVERLAP;
 }
 
 static void make_state(lazy *z)
@@ -1085,14 +1087,21 @@ static void keep_certain_cycle(lazy *z)
 }
 
 /* Where lists with few different elements are also written or deleted, a search that has not ended
-   by then may take very long; the limit is for time, and no property of such histories. */
+   by then may take very long; the limit is for time, and no property of such histories.  What a
+   conflict costs grows with the number of variables. */
 #define CHAIN_CONFLICTS 4000u
+#define CHAIN_WORK ((uint64_t)1 << 28) /* conflicts times variables */
+
+static uint64_t most_chain_conflicts(const lazy *z)
+{
+    uint64_t most = CHAIN_WORK / (solver_vars(z->s) + 1);
+    return most > CHAIN_CONFLICTS ? most : CHAIN_CONFLICTS;
+}
 
 static void search_order(lazy *z, uint64_t conflicts)
 {
     decision *a = z->a;
     bool chains = !conflicts && z->slots && z->g->slots->chains.keys.n;
-    if (chains) conflicts = CHAIN_CONFLICTS;
     theory t = {.state = z,
                 .notify_assignment = notify_assignment,
                 .notify_new_level = notify_new_level,
@@ -1108,6 +1117,7 @@ static void search_order(lazy *z, uint64_t conflicts)
     write_outcomes(z);
     slots_write(z);
     added_write(z);
+    if (chains) conflicts = most_chain_conflicts(z);
     if (conflicts) solver_set_option(z->s, "conflicts", (int64_t)conflicts);
     solver_set_option(z->s, "seed", (int64_t)(z->p->tune->seed & INT64_MAX));
     solve_status status = solver_solve(z->s, NULL, 0);
@@ -1117,9 +1127,8 @@ static void search_order(lazy *z, uint64_t conflicts)
         a->undecided = a->whole->undecided;
     }
     if (status == SOLVE_UNKNOWN && chains)
-        a->undecided =
-            "gave up after 4000 conflicts: too many ways to order the writes, deletes and "
-            "appends of lists";
+        a->undecided = "gave up: there are too many ways to order the writes, deletes and appends "
+                       "of lists";
     else if (status == SOLVE_UNKNOWN)
         a->undecided = "gave up after too many conflicts";
     a->vars = solver_vars(z->s);
@@ -1127,13 +1136,22 @@ static void search_order(lazy *z, uint64_t conflicts)
     if (a->holds) keep_model(z);
 }
 
-/* use_sure_edges: fix edges that have no recorded reason (lazy_settle_paths), so only `holds` may
-   come of it.  Returns false if such edges were used and no order was found: call again without. */
-static bool decide_order(order_problem *p, uint64_t conflicts, bool use_sure_edges, decision *a)
+/* How the next attempt differs.  Each is changed at most once, so that attempts end. */
+typedef struct attempt {
+    bool use_sure_edges; /* fix edges that have no recorded reason (lazy_settle_paths): only `holds`
+                            may come of it */
+    bool derive;         /* derive, although the first order breaks few reads */
+} attempt;
+
+/* Returns false if it must be called again, with the attempt as it is then: sure edges were used
+   and no order was found, or the certain edges were too many to be fixed one by one. */
+static bool decide_order(order_problem *p, uint64_t conflicts, attempt *now, decision *a)
 {
     uint64_t since = clock_now();
     lazy z = {.p = p, .g = p->g, .m = p->m, .a = a, .j = p->justify, .epoch = 1};
+    size_t noted = p->forced.n;
     order_graph known;
+    z.derive_anyway = now->derive;
     if (too_large(p->g)) {
         a->undecided = "more than 2^31 reads or writes";
         return true;
@@ -1153,7 +1171,7 @@ static bool decide_order(order_problem *p, uint64_t conflicts, bool use_sure_edg
     guard_stage(p->m->guard, "settle", NULL, 0);
     make_solver(&z, &known, pos);
     bool settled = true;
-    if (use_sure_edges && paths_may_settle(&z)) settled = lazy_settle_paths(&z);
+    if (now->use_sure_edges && paths_may_settle(&z)) settled = lazy_settle_paths(&z);
     bool unrecorded = a->fixed != 0;
     if (settled && pass_on(p->tune, PASS_SETTLE) && !lazy_settle(&z)) {
         keep_certain_cycle(&z);
@@ -1161,12 +1179,24 @@ static bool decide_order(order_problem *p, uint64_t conflicts, bool use_sure_edg
         return true;
     }
     answer_stage(p->m, a, "settle", &since);
-    if (!settled) return false;
+    if (z.crowded) {
+        assert(!now->derive && noted <= p->forced.n);
+        p->forced.n = noted; /* they were fixed in an order that is given up */
+        now->derive = true;
+        return false;
+    }
+    if (!settled) {
+        assert(now->use_sure_edges);
+        now->use_sure_edges = false;
+        return false;
+    }
 
     guard_stage(p->m->guard, "solve", "conflicts", 0);
     search_order(&z, conflicts);
     answer_stage(p->m, a, "solve", &since);
-    return a->holds || a->undecided || !unrecorded;
+    if (a->holds || a->undecided || !unrecorded) return true;
+    now->use_sure_edges = false;
+    return false;
 }
 
 void lazy_commit_order(const order_problem *p, decision *a)
@@ -1186,14 +1216,14 @@ void lazy_commit_order(const order_problem *p, decision *a)
 
 void lazy_decide(order_problem *p, uint64_t conflicts, decision *a)
 {
+    attempt now = {.use_sure_edges = true};
     memset(a, 0, sizeof *a);
-    if (decide_order(p, conflicts, true, a)) return;
-    decision first = *a;
-    memset(a, 0, sizeof *a);
-    a->stages.at = first.stages.at;
-    a->stages.n = first.stages.n;
-    a->stages.cap = first.stages.cap;
-    bool decided = decide_order(p, conflicts, false, a);
-    assert(decided);
-    (void)decided;
+    while (!decide_order(p, conflicts, &now, a)) {
+        decision first = *a;
+        memset(a, 0, sizeof *a);
+        a->stages.at = first.stages.at;
+        a->stages.n = first.stages.n;
+        a->stages.cap = first.stages.cap;
+        a->moved = first.moved;
+    }
 }

@@ -45,7 +45,8 @@ static bool choice_satisfied(lazy *z, uint32_t ob, bool at_rest)
     if (!at_rest) return true;
     uint32_t cand = paths_choice(z, ob);
     if (cand == NONE) return false;
-    uint32_t c = g->cand.at[cand], w = c < RF_LAST ? asg_install(g, c, g->ob_key[ob]) : NONE;
+    uint32_t c = asg_cand(g, z->open_of[ob], cand);
+    uint32_t w = c < RF_LAST ? asg_install(g, c, g->ob_key[ob]) : NONE;
     return !strict_read(z->p, ob) || lazy_version_seen(z, g->ob_key[ob], g->ob_node[ob]) == w;
 }
 
@@ -72,7 +73,7 @@ static bool read_satisfied(lazy *z, uint32_t ob, bool at_rest)
     if (rf == RF_INIT) return seen == NONE;
     if (seen != NONE) return lazy_may_read(z, ob, seen);
     if (!initial_allowed(z, ob)) return false;
-    return g->cand.at[g->cand_first.at[z->open_of[ob]]] == RF_INIT;
+    return asg_cand_init(g, z->open_of[ob]);
 }
 
 static const char *check_reads(lazy *z, bool at_rest)

@@ -127,23 +127,28 @@ static bool cannot_be_source(const lazy *z, uint32_t c, node_id v, node_id x)
 }
 
 /* Drops candidates of open reads that the known order rules out: those after the reader, and those
-   before a version that the reader surely saw past.  Returns how many reads have one left. */
+   before a version that the reader surely saw past.  Returns how many reads have one left.  Where
+   candidates are as many as reads times writers, most reads stay as they are: looking costs more
+   than what is learnt. */
 static uint64_t prune_round(lazy *z)
 {
     asg *g = z->g;
     order_problem *p = z->p;
-    uint64_t n = 0;
-    if (!p->dropped) p->dropped = mem_array0(z->m, uint8_t, g->cand.n + 1);
+    uint64_t n = 0, room = 64 * ((uint64_t)g->obs + g->insts);
     for (uint32_t o = 0; o < g->open.n; o++) {
         uint32_t ob = g->open.at[o], left = 0, last = NONE;
         node_id v = g->ob_node[ob];
         if (p->rf[ob] != RF_OPEN || g->ob_flags[ob] & OB_LIST || !p->in[v]) continue;
         if (!strict_read(p, ob)) continue;
+        uint32_t first = g->cand_first.at[o], end = g->cand_first.at[o + 1];
+        if (end - first > room) continue;
+        room -= end - first;
         node_id x = sure_version(z, g->ob_key[ob], v);
-        for (uint32_t i = g->cand_first.at[o]; i < g->cand_first.at[o + 1]; i++) {
-            if (p->dropped[i]) continue;
-            uint32_t c = g->cand.at[i];
+        for (uint32_t i = first; i < end; i++) {
+            if (p->dropped && p->dropped[i]) continue;
+            uint32_t c = asg_cand(g, o, i);
             if (cannot_be_source(z, c, v, x)) {
+                if (!p->dropped) p->dropped = mem_array0(z->m, uint8_t, asg_cands(g) + 1);
                 p->dropped[i] = 1;
                 continue;
             }
@@ -169,6 +174,13 @@ static bool fix_edge(lazy *z, uint32_t from, uint32_t to)
     lazy_follow_moves(z);
     return ok;
 }
+
+/* Moves that settling may cost, for each event and read; hostile builds give up at the first. */
+#ifdef RATEL_HOSTILE
+#define MOVES_EACH 0u
+#else
+#define MOVES_EACH 16u
+#endif
 
 enum settle_result { SETTLE_SATISFIED, SETTLE_FIXED, SETTLE_NEEDS_CHOICE, SETTLE_CYCLE };
 
@@ -196,11 +208,20 @@ static enum settle_result settle_queued_read(lazy *z, uint32_t ob)
     return SETTLE_FIXED;
 }
 
+/* The first order breaks few reads, but each edge that is fixed moves a part of the order and
+   breaks others, one after the other. */
+static bool is_crowded(const lazy *z)
+{
+    uint64_t most = MOVES_EACH * ((uint64_t)z->p->events + z->g->obs);
+    return z->a->moved > most && !z->derived && !z->derive_anyway && z->reach.blocks &&
+           pass_on(z->p->tune, PASS_DERIVE);
+}
+
 bool lazy_settle(lazy *z)
 {
     VEC(uint32_t) wait = {0};
     bool ok = true;
-    while (z->head < z->queue.n && ok) {
+    while (z->head < z->queue.n && ok && !z->crowded) {
         uint32_t x = z->queue.at[z->head++];
         enum settle_result done = SETTLE_NEEDS_CHOICE;
         if (x & OVERLAP) {
@@ -213,6 +234,7 @@ bool lazy_settle(lazy *z)
             lazy_enqueue(z, x); /* the next writer may be in the way too */
         if (done == SETTLE_NEEDS_CHOICE) vec_push(z->m, &wait, x);
         ok = done != SETTLE_CYCLE;
+        z->crowded = ok && done == SETTLE_FIXED && is_crowded(z);
         guard_tick(z->m->guard);
     }
     z->queue.n = z->head = 0;
@@ -287,7 +309,7 @@ static bool open_read_satisfied(const lazy *z, uint32_t ob, uint32_t seen)
     if (g->ob_flags[ob] & OB_OWN) return false;
     if (seen != NONE) return lazy_may_read(z, ob, seen);
     if (initial_is_open(z, ob)) return false; /* it waits for its choice */
-    return g->cand.at[g->cand_first.at[z->open_of[ob]]] == RF_INIT;
+    return asg_cand_init(g, z->open_of[ob]);
 }
 
 /* The reads of v, whose begin is reached while last[k] is the newest version of key k. */
@@ -365,6 +387,7 @@ static bool round_pays(const lazy *z, unsigned round, size_t left)
     bool ambiguous = g->open.n > g->obs / 100;
     size_t few = g->obs / (!ambiguous ? 10 : round ? 30 : 200) + 64;
     if (!pass_on(z->p->tune, PASS_DERIVE) || round == MOST_ROUNDS) return false;
+    if (z->derive_anyway && !round) return z->reach.blocks;
     return z->queue.n > few && z->reach.blocks && z->queue.n <= left - left / 10;
 }
 
@@ -465,6 +488,7 @@ bool lazy_first_order(lazy *z, order_graph *known, uint32_t *pos)
         if (last || !round_pays(z, round, left)) break;
         left = z->queue.n;
         uint64_t learnt = derive_round(z), settled = 0;
+        z->derived = true;
         if (pass_on(p->tune, PASS_PRUNE_CANDIDATES) && g->open.n && !z->j) settled = prune_round(z);
         last = learnt + settled <= g->obs / 256 + 16;
         /* What was derived is implied and may stay unsaid.  A read that was settled counts as
@@ -485,7 +509,7 @@ void lazy_index_open(lazy *z)
     if (!g->open.n) return;
     static_assert(NONE == NO_ID, "asg_open_of marks what is not open with NO_ID");
     z->open_of = asg_open_of(g);
-    z->cand_var = mem_array(z->m, uint32_t, g->cand.n + 1);
+    z->cand_var = mem_array(z->m, uint32_t, asg_cands(g) + 1);
     z->chosen_clause = mem_array0(z->m, uint8_t, g->open.n + 1);
 }
 

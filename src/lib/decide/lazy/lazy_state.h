@@ -37,10 +37,13 @@ typedef struct lazy {
     solver *s;
     order *o;
     const uint32_t *pos;
-    reach reach;  /* what certain edges alone put before what */
-    rng luck;     /* with a seed, some choices are left to it */
-    justify *j;   /* NULL: no proof is wanted */
-    bool all_ran; /* run one by one in the order pos, every transaction could run */
+    reach reach;        /* what certain edges alone put before what */
+    rng luck;           /* with a seed, some choices are left to it */
+    justify *j;         /* NULL: no proof is wanted */
+    bool derive_anyway; /* although the first order breaks few reads */
+    bool derived;       /* a round of derivation has been */
+    bool crowded;       /* settling moved so much that a round would have been cheaper */
+    bool all_ran;       /* run one by one in the order pos, every transaction could run */
 
     /* Versions.  Invariant: list[kw_first[k]..kw_first[k + 1]) holds the installs of key k by the
        place of their commits, and list[where[i]] == i. */
@@ -178,7 +181,8 @@ void lazy_index_unlisted(lazy *z);
    `known` its graph.  False: `known` has a cycle. */
 bool lazy_first_order(lazy *z, order_graph *known, uint32_t *pos);
 /* Violated pairs of which the clocks know one half have the other half fixed; what needs a choice
-   stays queued.  False: a cycle of certain edges. */
+   stays queued.  False: a cycle of certain edges.  If each edge moves much, and nothing was derived
+   before, it ends early with `crowded`: then all are better derived at once. */
 bool lazy_settle(lazy *z);
 /* As lazy_settle(), for paths: versions that a reader surely sees stand before the one it read, and
    the like.  No reason is recorded, so that only "holds" may come of it. */

@@ -113,6 +113,13 @@ static node_id written_before(const lazy *z, uint32_t inst)
     return prior == NONE ? NO_ID : z->g->inst_node[prior];
 }
 
+/* The first place from i on, in the list of versions, whose version is there; `end` if none is. */
+static uint32_t present_version(const lazy *z, uint32_t i, uint32_t end)
+{
+    while (i < end && !z->present[z->g->inst_node[z->list[i]]]) i++;
+    return i;
+}
+
 static node_id read_from(const lazy *z, uint32_t ob)
 {
     uint32_t w = paths_stands(z, ob);
@@ -374,6 +381,37 @@ static void consider_reads(hop_search *q, node_id v, uint32_t ob)
     }
 }
 
+/* The first version of the key of install j, before j, to which u leads: rows only rise along the
+   versions of a key. */
+static uint32_t first_version_led_to(const hop_search *q, uint32_t j)
+{
+    const lazy *z = q->z;
+    const asg *g = z->g;
+    uint32_t end = z->where[j], t = end;
+    SEARCH_FIRST(
+        uint32_t, i, g->kw_first[g->inst_key[j]], end,
+        ((t = present_version(z, i, end)) == end || leads(q->s, q->u, g->inst_node[z->list[t]])));
+    t = present_version(z, i, end);
+    assert(t == end || leads(q->s, q->u, g->inst_node[z->list[t]]));
+    return t;
+}
+
+/* Version edges into v, which installed j.  Each version stands before all later ones of its key,
+   so the edge may skip those between: a path from version to version would need a literal for
+   each, and the paths of all readers of one key would be quadratic. */
+static void consider_versions(hop_search *q, node_id v, uint32_t j)
+{
+    const lazy *z = q->z;
+    uint32_t t = z->where[j];
+    if (pass_on(z->p->tune, PASS_SKIP_VERSIONS)) t = first_version_led_to(q, j);
+    if (t < z->where[j]) {
+        hop by = {z->g->inst_node[z->list[t]], v, PATH_WW, j};
+        consider_hop(q, by, !lazy_ruled_out(z, by.at, v));
+    }
+    hop by = {written_before(z, j), v, PATH_WW, j};
+    consider_hop(q, by, by.at != NO_ID && !lazy_ruled_out(z, by.at, v));
+}
+
 /* The edge into v on a path from u; ob: only by events before that read. */
 static hop step_back(const lazy *z, const sweep *s, node_id v, node_id u, uint32_t ob)
 {
@@ -393,8 +431,7 @@ static hop step_back(const lazy *z, const sweep *s, node_id v, node_id u, uint32
     for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1] && q.best.cost; j++) {
         if (!(z->p->rule->path & PATH_WW)) break;
         if (ob != NONE && !paths_early_enough(z, ob, g->inst_op[j])) continue;
-        hop by = {written_before(z, j), v, PATH_WW, j};
-        consider_hop(&q, by, by.at != NO_ID && !lazy_ruled_out(z, by.at, v));
+        consider_versions(&q, v, j);
     }
     assert(q.best.cost < UINT32_MAX && "u leads to v");
     assert(q.best.by.to == v && z->pos[q.best.by.at] < z->pos[v]);
@@ -410,6 +447,7 @@ static void keep_path(lazy *z, const sweep *s, uint32_t ob, node_id u)
         hop by = step_back(z, s, v, u, f.n ? NONE : ob);
         vec_push(z->m, &x->hops, by);
         assert(z->pos[by.at] >= z->pos[u]); /* so the way back ends */
+        guard_tick(z->m->guard);
         v = by.at;
         f.n++;
     }

@@ -168,7 +168,7 @@ static uint32_t last_candidate(lazy *z, uint32_t ob, uint32_t open)
     asg *g = z->g;
     uint32_t at = z->pos[g->ob_node[ob]], best = NONE, best_at = 0;
     for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++) {
-        uint32_t c = g->cand.at[i], p = c < RF_LAST ? z->pos[c] + 1 : 0;
+        uint32_t c = asg_cand(g, open, i), p = c < RF_LAST ? z->pos[c] + 1 : 0;
         int value = z->chosen_clause[open] ? solver_value(z->s, lazy_cand_lit(z, i)) : 0;
         if (value > 0) return source_install(g, ob, c);
         if (value < 0 || p > at || (c < RF_LAST && !z->present[c])) continue;
@@ -188,7 +188,7 @@ static uint32_t stands_open(lazy *z, uint32_t ob)
     uint32_t first = g->cand_first.at[open], end = g->cand_first.at[open + 1];
     if (z->chosen_clause[open] || end - first <= FEW) return last_candidate(z, ob, open);
     uint32_t u = lazy_explained_by(z, ob);
-    return u != NONE ? u : g->cand.at[first] == RF_INIT ? FROM_INIT : NONE;
+    return u != NONE ? u : asg_cand_init(g, open) ? FROM_INIT : NONE;
 }
 
 static uint32_t stands_now(lazy *z, uint32_t ob)
@@ -223,7 +223,7 @@ static uint32_t candidate_of(const lazy *z, uint32_t ob, uint32_t inst)
     const asg *g = z->g;
     uint32_t open = z->open_of[ob], c = inst == FROM_INIT ? RF_INIT : g->inst_node[inst];
     uint32_t i = g->cand_first.at[open];
-    while (i < g->cand_first.at[open + 1] && g->cand.at[i] != c) i++;
+    while (i < g->cand_first.at[open + 1] && asg_cand(g, open, i) != c) i++;
     assert(i < g->cand_first.at[open + 1] && "what an open read reads from is a candidate");
     return i;
 }
@@ -689,7 +689,7 @@ static bool write_other_sources(lazy *z, const finding *f, supports path)
     node_id u = x->hops.at[f->first].at;
     bool fresh = false;
     for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++) {
-        uint32_t c = g->cand.at[i], from = source_install(g, f->ob, c);
+        uint32_t c = asg_cand(g, open, i), from = source_install(g, f->ob, c);
         if (from == w || c == u || (c < RF_LAST && z->pos[c] > z->pos[u])) continue;
         if (solver_fixed(z->s, lazy_cand_lit(z, i)) < 0) continue;
         supports source = {x->support.n, 0};
@@ -752,7 +752,7 @@ static uint32_t source_after(lazy *z, uint32_t ob, node_id u, uint32_t *way, nod
     node_id v = g->ob_node[ob];
     uint32_t open = z->open_of[ob], best = LIT_NONE, at = 0;
     for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++) {
-        uint32_t c = g->cand.at[i];
+        uint32_t c = asg_cand(g, open, i);
         if (c >= RF_LAST || !z->present[c] || z->pos[c] <= z->pos[u]) continue;
         if (solver_value(z->s, lazy_cand_lit(z, i)) || lazy_ruled_out(z, v, c)) continue;
         bool early = z->pos[c] < z->pos[v];
@@ -773,7 +773,7 @@ static bool has_earlier(lazy *z, uint32_t ob, uint32_t from)
     uint32_t open = z->open_of[ob];
     for (uint32_t i = g->cand_first.at[open]; from != FROM_INIT && i < g->cand_first.at[open + 1];
          i++) {
-        uint32_t c = g->cand.at[i];
+        uint32_t c = asg_cand(g, open, i);
         if (c < RF_LAST && (!z->present[c] || z->pos[c] >= z->pos[g->inst_node[from]])) continue;
         if (solver_value(z->s, lazy_cand_lit(z, i)) >= 0) return true;
     }
@@ -954,7 +954,7 @@ uint32_t paths_source(lazy *z, uint32_t ob)
     }
     if (!z->chosen_clause[open]) return RF_OPEN;
     for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++)
-        if (solver_model(z->s, lazy_cand_lit(z, i)) > 0) return g->cand.at[i];
+        if (solver_model(z->s, lazy_cand_lit(z, i)) > 0) return asg_cand(g, open, i);
     return RF_OPEN;
 }
 

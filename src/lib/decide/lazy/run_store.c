@@ -52,7 +52,7 @@ static void name_classes(run_store *s, id_map *names)
         uint32_t *name = id_map_at(s->z->m, names, map_pair(g->ob_key[ob], g->ob_value[ob]));
         if (*name == MAP_NONE) *name = s->classes++;
         s->open_class[i] = *name;
-        if (g->cand.at[g->cand_first.at[i]] == RF_INIT) s->init_class[g->ob_key[ob]] = *name;
+        if (asg_cand_init(g, i)) s->init_class[g->ob_key[ob]] = *name;
     }
 }
 

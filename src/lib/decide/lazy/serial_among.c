@@ -69,7 +69,7 @@ static bool read_source(lazy *z, uint32_t ob, uint32_t *inst, uint32_t *cand)
     if (rf == RF_OPEN) {
         *cand = paths_choice(z, ob);
         if (*cand == NONE) return false;
-        rf = g->cand.at[*cand];
+        rf = asg_cand(g, z->open_of[ob], *cand);
         if (rf < RF_LAST) *inst = asg_install(g, rf, g->ob_key[ob]);
     } else if (rf < RF_LAST) {
         *inst = z->p->rf_inst[ob];

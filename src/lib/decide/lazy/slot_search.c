@@ -277,7 +277,7 @@ static uint32_t version_there(lazy *z, uint32_t ob, uint32_t open)
     uint32_t seen = lazy_version_seen(z, g->ob_key[ob], g->ob_node[ob]);
     node_id w = seen == NONE ? RF_INIT : g->inst_node[seen];
     for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++)
-        if (g->cand.at[i] == w && !solver_value(z->s, lazy_cand_lit(z, i)))
+        if (asg_cand(g, open, i) == w && !solver_value(z->s, lazy_cand_lit(z, i)))
             return lazy_cand_lit(z, i);
     return lazy_likeliest(z, open);
 }

@@ -114,7 +114,7 @@ static bool source_now(lazy *z, uint32_t ob, uint32_t *inst, uint32_t *cand)
     if (rf == RF_OPEN && (slots_own(z, ob) || !(g->ob_flags[ob] & OB_LIST))) {
         *cand = paths_choice(z, ob);
         if (*cand == NONE) return false;
-        rf = g->cand.at[*cand];
+        rf = asg_cand(g, z->open_of[ob], *cand);
         if (rf < RF_LAST) *inst = asg_install(g, rf, g->ob_key[ob]);
     } else if (rf < RF_LAST) {
         *inst = z->p->rf_inst[ob];
@@ -323,7 +323,8 @@ static uint32_t finish_clause(lazy *z, loop_clause *c)
     if (z->j) justify_reason(z->j, BECAUSE_LOOP, NO_ID, NO_ID, c->steps.steps.at[0].from);
     vec_free(z->m, &c->hops);
     lazy_clause_end(z);
-    assert(c->steps.steps.n > 1);
+    /* one step alone: real time, of a transaction that ended before it began */
+    assert(c->steps.steps.n > 1 || (c->steps.steps.n && c->steps.steps.at[0].kind == STEP_RT));
     if (!z->lits.n) z->a->path = c->steps;
     return THEORY_ANY;
 }

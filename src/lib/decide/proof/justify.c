@@ -665,7 +665,7 @@ static void see_candidates(const justify *j, node_id t, op_id op, key_id key, ui
         if (g->ob_rf[ob] != RF_OPEN || j->open_of[ob] == NONE) continue;
         uint32_t open = j->open_of[ob];
         for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++)
-            if (g->cand.at[i] < RF_LAST) seen[g->cand.at[i]] = 1;
+            if (asg_cand(g, open, i) < RF_LAST) seen[asg_cand(g, open, i)] = 1;
     }
 }
 

@@ -416,8 +416,9 @@ uint32_t justify_say_from(justify *j, uint32_t ob)
     j->made.n = 0;
     justify_made_not(j, justify_took_part(j, g->ob_node[ob]));
     for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++)
-        vec_push(j->m, &j->made,
-                 justify_reads(j, ob, g->cand.at[i] < RF_LAST ? g->cand.at[i] : NO_ID));
+        vec_push(
+            j->m, &j->made,
+            justify_reads(j, ob, asg_cand(g, open, i) < RF_LAST ? asg_cand(g, open, i) : NO_ID));
     return justify_axiom(j, x);
 }
 

@@ -50,7 +50,7 @@ static bool tell_read(waiting *w, node_id v)
         }
         assert(open != NONE);
         for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++)
-            if (g->cand.at[i] < RF_LAST) wait_for(w, g->cand.at[i]);
+            if (asg_cand(g, open, i) < RF_LAST) wait_for(w, asg_cand(g, open, i));
         return true;
     }
     return false;

@@ -75,7 +75,7 @@ static void unless_out(chooser *c, node_id v)
 static void make_vars(chooser *c)
 {
     asg *g = c->g;
-    c->cand_var = mem_array(c->m, uint32_t, g->cand.n + 1);
+    c->cand_var = mem_array(c->m, uint32_t, asg_cands(g) + 1);
     c->taken_var = mem_array(c->m, uint32_t, (size_t)g->nodes + 1);
     for (node_id v = 0; v < g->nodes; v++) {
         c->taken_var[v] = NONE;
@@ -86,7 +86,7 @@ static void make_vars(chooser *c)
     }
     for (uint32_t open = 0; open < g->open.n; open++)
         for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++) {
-            node_id w = g->cand.at[i] < RF_LAST ? g->cand.at[i] : NO_ID;
+            node_id w = asg_cand(g, open, i) < RF_LAST ? asg_cand(g, open, i) : NO_ID;
             c->cand_var[i] = NONE;
             if (candidates(g, open) < 2) continue;
             c->cand_var[i] = solver_var(c->s);
@@ -101,7 +101,7 @@ static void write_choices(chooser *c)
         uint32_t ob = g->open.at[open];
         if (candidates(g, open) < 2) continue;
         for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++) {
-            node_id w = g->cand.at[i];
+            node_id w = asg_cand(g, open, i);
             if (w >= RF_LAST || c->taken_var[w] == NONE) continue;
             justify_reason(c->j, BECAUSE_TAKEN, ob, w, NO_ID);
             put(c, lit_of(c->cand_var[i], true));
@@ -148,7 +148,7 @@ static void load_choices(chooser *c)
         for (uint32_t i = g->cand_first.at[open]; i < end; i++) {
             bool yes =
                 c->cand_var[i] == NONE || solver_model(c->s, lit_of(c->cand_var[i], false)) > 0;
-            if (yes) c->a.rf[ob] = g->cand.at[i];
+            if (yes) c->a.rf[ob] = asg_cand(g, open, i);
             if (yes) break;
         }
         assert(c->a.rf[ob] != RF_OPEN); /* the clause of the read asks for one of them */
@@ -166,7 +166,7 @@ static void unless_read(chooser *c, uint32_t ob)
     }
     size_t before = c->clause.n;
     for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++)
-        if (g->cand.at[i] == c->a.rf[ob]) put(c, lit_of(c->cand_var[i], true));
+        if (asg_cand(g, open, i) == c->a.rf[ob]) put(c, lit_of(c->cand_var[i], true));
     assert(c->clause.n == before + 1);
     (void)before;
 }

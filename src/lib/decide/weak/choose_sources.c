@@ -14,6 +14,8 @@
  */
 #include <assert.h>
 
+#include "base/search.h"
+#include "base/sort.h"
 #include "decide/weak/weak.h"
 #include "decide/exhaustive/unordered_lists.h"
 
@@ -82,7 +84,7 @@ typedef struct choice {
 static bool assign(chooser *c, const choice *x)
 {
     asg *g = c->g;
-    uint32_t ob = g->open.at[x->open], to = g->cand.at[x->cand];
+    uint32_t ob = g->open.at[x->open], to = asg_cand(g, x->open, x->cand);
     key_id k = g->ob_key[ob];
     assert(c->a->rf[ob] == RF_OPEN && (to < g->nodes || to == RF_INIT));
     c->a->rf[ob] = to;
@@ -192,29 +194,71 @@ static int64_t *lateness(chooser *c)
     return late;
 }
 
-static bool guess(chooser *c, const int64_t *late, int64_t slack)
+/* The candidates of each group that surely take part, by lateness; equally late ones backwards, so
+   that the last of them is the first candidate. */
+typedef struct late_groups {
+    const int64_t *late;
+    node_id *node; /* those of group i: [first[i], end[i]) */
+    uint32_t *first, *end;
+} late_groups;
+
+static void sort_groups(asg *g, const int64_t *late, late_groups *x)
+{
+    size_t n = g->cand_pool.n, groups = g->cand_groups.n, live = 0;
+    uint64_t *key = mem_array(g->m, uint64_t, n + 1);
+    uint32_t *group = mem_array(g->m, uint32_t, n + 1);
+    node_id *who = mem_array(g->m, node_id, n + 1);
+    x->late = late;
+    x->node = mem_array(g->m, node_id, n + 1);
+    x->first = mem_array(g->m, uint32_t, groups + 1);
+    x->end = mem_array(g->m, uint32_t, groups + 1);
+    for (size_t i = groups; i-- > 0;) {
+        cand_group y = g->cand_groups.at[i];
+        x->first[i] = x->end[i] = y.first;
+        for (uint32_t j = y.n; j-- > 0;) {
+            node_id v = g->cand_pool.at[y.first + j];
+            if (v >= RF_LAST || !asg_in(g, v)) continue; /* leave unknown ones out */
+            key[live] = sort_key(late[v]);
+            group[live] = (uint32_t)i;
+            who[live++] = v;
+        }
+    }
+    uint32_t *order = sort_by_key(g->m, key, (uint32_t)live);
+    for (size_t i = 0; i < live; i++) x->node[x->end[group[order[i]]]++] = who[order[i]];
+    mem_put(g->m, order);
+    mem_put(g->m, who);
+    mem_put(g->m, group);
+    mem_put(g->m, key);
+}
+
+/* The latest candidate up to that lateness, else the initial state, else the earliest one; RF_OPEN
+   if there is none. */
+static uint32_t guess_source(const asg *g, const late_groups *x, size_t open, int64_t limit)
+{
+    cand_ref r = g->cand_ref.at[open];
+    uint32_t lo = x->first[r.group], hi = x->end[r.group];
+    node_id own =
+        r.skip != NO_ID ? g->cand_pool.at[g->cand_groups.at[r.group].first + r.skip] : NO_ID;
+    assert(lo <= hi && hi - lo <= g->cand_groups.at[r.group].n);
+    SEARCH_FIRST(uint32_t, p, lo, hi, x->late[x->node[p]] > limit);
+    if (p > lo && x->node[p - 1] == own) p--;
+    if (p > lo) return x->node[p - 1];
+    if (asg_cand_init(g, open)) return RF_INIT;
+    if (lo < hi && x->node[lo] == own) lo++;
+    if (lo == hi) return RF_OPEN;
+    assert(x->node[lo] != own && asg_in(g, x->node[lo]));
+    SEARCH_FIRST(uint32_t, q, lo, hi, x->late[x->node[q]] > x->late[x->node[lo]]);
+    return x->node[q - 1] == own ? x->node[q - 2] : x->node[q - 1];
+}
+
+static bool guess(chooser *c, const late_groups *x, int64_t slack)
 {
     asg *g = c->g;
     for (node_id v = 0; v < g->nodes; v++) c->a->out[v] = !asg_in(g, v);
     for (size_t i = 0; i < g->open.n; i++) {
-        uint32_t ob = g->open.at[i], best = RF_OPEN;
+        uint32_t ob = g->open.at[i];
         node_id reader = g->ob_node[ob];
-        for (uint32_t j = g->cand_first.at[i]; j < g->cand_first.at[i + 1]; j++) {
-            uint32_t x = g->cand.at[j];
-            if (x == RF_INIT) {
-                if (best == RF_OPEN) best = x;
-            } else if (!asg_in(g, x)) {
-                continue; /* leave unknown ones out */
-            } else if (best >= RF_LAST) {
-                if (best == RF_OPEN || late[x] <= late[reader] + slack) best = x;
-            } else {
-                bool early = late[x] <= late[reader] + slack;
-                bool best_early = late[best] <= late[reader] + slack;
-                if (early ? !best_early || late[x] > late[best]
-                          : !best_early && late[x] < late[best])
-                    best = x;
-            }
-        }
+        uint32_t best = guess_source(g, x, i, x->late[reader] + slack);
         if (best == RF_OPEN && asg_in(g, reader)) return false;
         c->a->rf[ob] = best;
     }
@@ -291,11 +335,16 @@ void choose_decide(asg *g, enum weak_level level, bool so, bool deep, decision *
     if (!g->init_open) {
         int64_t *late = lateness(&c);
         int64_t slacks[] = {-1, 0, 1, 8};
+        late_groups groups;
+        sort_groups(g, late, &groups);
         for (size_t i = 0; i < sizeof slacks / sizeof *slacks && !c.gave_up; i++)
-            if (guess(&c, late, slacks[i])) {
+            if (guess(&c, &groups, slacks[i])) {
                 a->holds = true;
                 return;
             }
+        mem_put(g->m, groups.node);
+        mem_put(g->m, groups.first);
+        mem_put(g->m, groups.end);
         mem_put(g->m, late);
     }
     if (c.limited && !deep) {

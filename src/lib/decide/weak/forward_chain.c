@@ -4,8 +4,8 @@
  *
  * Take any transaction whose session predecessor is taken and each of whose reads has a taken
  * candidate, until nothing moves.  Taking never hurts another transaction, so the order of taking
- * does not matter, and the history satisfies the level iff every committed one is taken.  Each
- * pair of read and candidate is looked at once.
+ * does not matter, and the history satisfies the level iff every committed one is taken.  Reads
+ * with the same candidates wait together, so that a group of candidates is walked once.
  */
 #include <assert.h>
 
@@ -19,8 +19,20 @@ typedef struct chain {
     uint32_t *missing; /* per node: what it still waits for */
     uint8_t *taken;
     uint32_t *wait_first, *wait_ob; /* obligations that wait for a node */
+    uint32_t *in_first, *in_group;  /* groups of candidates that a node is in */
+    uint32_t *group_first, *open;   /* open obligations by group, as indices of g->open: */
+    uint32_t *group_end;            /* those that still wait stand first, up to here */
     uint32_t *succ_first, *succ;    /* extra edges by source */
 } chain;
+
+/* what[i], in the order of i, for each node who[i]. */
+static uint32_t *by_node(asg *g, const uint32_t *who, const uint32_t *what, size_t n,
+                         uint32_t **first)
+{
+    uint32_t *index = asg_group(g, who, n, g->nodes, first);
+    for (size_t i = 0; i < n; i++) index[i] = what[index[i]];
+    return index;
+}
 
 static void index_waits(chain *c)
 {
@@ -32,27 +44,40 @@ static void index_waits(chain *c)
         vec_push(g->m, &who, g->ob_rf[ob]);
         vec_push(g->m, &what, ob);
     }
-    for (size_t i = 0; i < g->open.n; i++) {
-        guard_tick(g->m->guard);
-        for (uint32_t j = g->cand_first.at[i]; j < g->cand_first.at[i + 1]; j++) {
-            if (g->cand.at[j] >= RF_LAST) continue;
-            vec_push(g->m, &who, g->cand.at[j]);
-            vec_push(g->m, &what, g->open.at[i]);
-        }
-    }
-    uint32_t *index = asg_group(g, who.at, who.n, g->nodes, &c->wait_first);
-    for (size_t i = 0; i < who.n; i++) index[i] = what.at[index[i]];
-    c->wait_ob = index;
+    c->wait_ob = by_node(g, who.at, what.at, who.n, &c->wait_first);
     who.n = what.n = 0;
     for (size_t i = 0; i < g->extra.n; i++) {
         vec_push(g->m, &who, g->extra.at[i].from);
         vec_push(g->m, &what, g->extra.at[i].to);
     }
-    index = asg_group(g, who.at, who.n, g->nodes, &c->succ_first);
-    for (size_t i = 0; i < who.n; i++) index[i] = what.at[index[i]];
-    c->succ = index;
+    c->succ = by_node(g, who.at, what.at, who.n, &c->succ_first);
     vec_free(g->m, &who);
     vec_free(g->m, &what);
+}
+
+/* What each group's members, and the reads that have it, are. */
+static void index_groups(chain *c)
+{
+    asg *g = c->g;
+    VEC(uint32_t) who = {0}, what = {0};
+    for (uint32_t i = 0; i < g->cand_groups.n; i++) {
+        cand_group x = g->cand_groups.at[i];
+        for (uint32_t j = x.first; j < x.first + x.n; j++) {
+            if (g->cand_pool.at[j] >= RF_LAST) continue;
+            vec_push(g->m, &who, g->cand_pool.at[j]);
+            vec_push(g->m, &what, i);
+        }
+        guard_tick(g->m->guard);
+    }
+    c->in_group = by_node(g, who.at, what.at, who.n, &c->in_first);
+    vec_free(g->m, &who);
+    vec_free(g->m, &what);
+    uint32_t *group = mem_array(g->m, uint32_t, g->open.n + 1);
+    for (size_t i = 0; i < g->open.n; i++) group[i] = g->cand_ref.at[i].group;
+    c->open = asg_group(g, group, g->open.n, g->cand_groups.n, &c->group_first);
+    c->group_end = mem_array(g->m, uint32_t, g->cand_groups.n + 1);
+    for (size_t i = 0; i < g->cand_groups.n; i++) c->group_end[i] = c->group_first[i + 1];
+    mem_put(g->m, group);
 }
 
 static void count_missing(chain *c)
@@ -71,7 +96,7 @@ static void count_missing(chain *c)
     /* The initial state is always there: a read that may have seen it waits for nobody. */
     for (size_t i = 0; i < g->open.n; i++) {
         uint32_t ob = g->open.at[i];
-        if (g->cand.at[g->cand_first.at[i]] != RF_INIT) continue;
+        if (!asg_cand_init(g, i)) continue;
         c->a->rf[ob] = RF_INIT;
         c->missing[g->ob_node[ob]]--;
     }
@@ -95,7 +120,7 @@ static step blocked_by(const chain *c, node_id v, const uint32_t *open_of)
         if (rf == RF_NONE) return (step){NO_ID, v, EDGE_WR, g->ob_key[ob], ob};
         if (rf != RF_OPEN) continue;
         uint32_t first = g->cand_first.at[open_of[ob]];
-        return (step){g->cand.at[first], v, EDGE_WR, g->ob_key[ob], ob};
+        return (step){asg_cand(g, open_of[ob], first), v, EDGE_WR, g->ob_key[ob], ob};
     }
     if (g->barred[v]) return (step){NO_ID, v, EDGE_SO, NO_ID, NO_ID};
     assert(false && "a transaction that waits for nothing");
@@ -128,12 +153,42 @@ static void explain(chain *c, node_id v)
     mem_put(g->m, seen);
 }
 
+static void satisfy(chain *c, uint32_t ob)
+{
+    node_id u = c->g->ob_node[ob];
+    if (!--c->missing[u]) c->a->order[c->a->n++] = u;
+}
+
+/* v, which is taken, explains all reads that wait for its group, except one whose own transaction
+   it is of: that one waits for the next. */
+static void satisfy_group(chain *c, uint32_t group, node_id v)
+{
+    asg *g = c->g;
+    const node_id *member = g->cand_pool.at + g->cand_groups.at[group].first;
+    uint32_t left = c->group_first[group];
+    assert(c->taken[v] && left <= c->group_end[group]);
+    assert(c->group_end[group] <= c->group_first[group + 1]);
+    for (uint32_t i = left; i < c->group_end[group]; i++) {
+        uint32_t open = c->open[i], ob = g->open.at[open], skip = g->cand_ref.at[open].skip;
+        if (c->a->rf[ob] != RF_OPEN) continue; /* the initial state explains it */
+        if (skip != NO_ID && member[skip] == v) {
+            c->open[left++] = open;
+            continue;
+        }
+        c->a->rf[ob] = v;
+        satisfy(c, ob);
+        guard_tick(g->m->guard);
+    }
+    c->group_end[group] = left;
+}
+
 void chain_decide(asg *g, bool so, const uint8_t *present, decision *a)
 {
     chain c = {.g = g, .so = so, .present = present, .a = a};
     c.missing = mem_array(g->m, uint32_t, (size_t)g->nodes + 1);
     c.taken = mem_array0(g->m, uint8_t, (size_t)g->nodes + 1);
     index_waits(&c);
+    index_groups(&c);
     count_missing(&c);
     uint32_t head = 0;
     a->n = 0;
@@ -147,15 +202,9 @@ void chain_decide(asg *g, bool so, const uint8_t *present, decision *a)
             if (!--c.missing[u]) a->order[a->n++] = u;
         for (uint32_t i = c.succ_first[v]; i < c.succ_first[v + 1]; i++)
             if (!--c.missing[c.succ[i]]) a->order[a->n++] = c.succ[i];
-        for (uint32_t i = c.wait_first[v]; i < c.wait_first[v + 1]; i++) {
-            uint32_t ob = c.wait_ob[i];
-            node_id u = g->ob_node[ob];
-            if (g->ob_rf[ob] == RF_OPEN) {
-                if (a->rf[ob] != RF_OPEN) continue; /* satisfied already */
-                a->rf[ob] = v;
-            }
-            if (!--c.missing[u]) a->order[a->n++] = u;
-        }
+        for (uint32_t i = c.wait_first[v]; i < c.wait_first[v + 1]; i++) satisfy(&c, c.wait_ob[i]);
+        for (uint32_t i = c.in_first[v]; i < c.in_first[v + 1]; i++)
+            satisfy_group(&c, c.in_group[i], v);
         guard_tick(g->m->guard);
     }
     assert(a->n <= g->nodes); /* everyone is taken at most once */
@@ -173,6 +222,11 @@ void chain_decide(asg *g, bool so, const uint8_t *present, decision *a)
     mem_put(g->m, c.taken);
     mem_put(g->m, c.wait_first);
     mem_put(g->m, c.wait_ob);
+    mem_put(g->m, c.in_first);
+    mem_put(g->m, c.in_group);
+    mem_put(g->m, c.group_first);
+    mem_put(g->m, c.group_end);
+    mem_put(g->m, c.open);
     mem_put(g->m, c.succ_first);
     mem_put(g->m, c.succ);
 }

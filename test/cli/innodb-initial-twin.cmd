@@ -1,0 +1,1 @@
+printf '%s\n' '{"ratel":1,"init":null,"init_unknown":true}' '{"session":2,"id":"appends","times":[1,1,2,3],"ops":[["append",5,6]]}' '{"session":2,"id":"deletes","begin":6,"end":9,"ops":[["d",5]]}' '{"session":2,"id":"sees","begin":7,"end":10,"ops":[["w",0,9],["r",5,[4,6]]]}' | "$RATEL" check -q --level innodb-repeatable-read,innodb-repeatable-read-tight -

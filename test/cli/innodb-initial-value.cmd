@@ -1,0 +1,1 @@
+printf '%s\n' '{"ratel":1,"init":null,"init_unknown":true}' '{"session":0,"id":"sets","ops":[["w","b",1]]}' '{"session":1,"id":"appends","ops":[["append","b",1]]}' '{"session":1,"id":"value","ops":[["r","b",1]]}' '{"session":1,"id":"list","ops":[["r","b",[1,1],{"from":"appends"}]]}' | "$RATEL" check -q --level innodb-repeatable-read -

@@ -1,0 +1,209 @@
+CREATE TABLE dp (id int PRIMARY KEY, code text UNIQUE)
+--
+CREATE TABLE dc (id int PRIMARY KEY, dp bigint REFERENCES dp DEFERRABLE INITIALLY DEFERRED, up int REFERENCES dc ON DELETE CASCADE DEFERRABLE)
+--
+CREATE TABLE dt (id int, code varchar(9), CONSTRAINT by_code FOREIGN KEY (code) REFERENCES dp (code) ON UPDATE CASCADE DEFERRABLE INITIALLY DEFERRED)
+--
+INSERT INTO dc VALUES (1, 7, NULL)
+--
+SELECT count(*) FROM dc
+--
+BEGIN
+--
+INSERT INTO dc VALUES (1, 7, NULL), (2, 8, 1)
+--
+INSERT INTO dp VALUES (7, 'seven'), (8, 'eight')
+--
+COMMIT
+--
+BEGIN
+--
+INSERT INTO dc VALUES (3, 9, NULL)
+--
+UPDATE dc SET dp = 8 WHERE id = 3
+--
+COMMIT
+--
+BEGIN
+--
+INSERT INTO dc VALUES (4, 9, NULL)
+--
+DELETE FROM dc WHERE id = 4
+--
+COMMIT
+--
+BEGIN
+--
+INSERT INTO dc VALUES (4, 9, NULL)
+--
+UPDATE dc SET up = 1 WHERE id = 4
+--
+COMMIT
+--
+SELECT * FROM dc ORDER BY id
+--
+BEGIN
+--
+DELETE FROM dp WHERE id = 7
+--
+SELECT count(*) FROM dp
+--
+COMMIT
+--
+BEGIN
+--
+DELETE FROM dp WHERE id = 7
+--
+INSERT INTO dp VALUES (7, 'again')
+--
+COMMIT
+--
+BEGIN
+--
+DELETE FROM dp WHERE id = 7
+--
+DELETE FROM dc WHERE dp = 7
+--
+COMMIT
+--
+SELECT * FROM dc ORDER BY id
+--
+BEGIN
+--
+SAVEPOINT a
+--
+INSERT INTO dc VALUES (5, 99, NULL)
+--
+ROLLBACK TO a
+--
+COMMIT
+--
+BEGIN
+--
+SET CONSTRAINTS ALL IMMEDIATE
+--
+INSERT INTO dc VALUES (6, 99, NULL)
+--
+ROLLBACK
+--
+BEGIN
+--
+INSERT INTO dc VALUES (6, 99, NULL)
+--
+SET CONSTRAINTS ALL IMMEDIATE
+--
+ROLLBACK
+--
+BEGIN
+--
+SET CONSTRAINTS dc_up_fkey DEFERRED
+--
+INSERT INTO dc VALUES (20, NULL, 21)
+--
+INSERT INTO dc VALUES (21, NULL, NULL)
+--
+COMMIT
+--
+INSERT INTO dc VALUES (30, NULL, 31)
+--
+BEGIN
+--
+SAVEPOINT s
+--
+SET CONSTRAINTS ALL IMMEDIATE
+--
+ROLLBACK TO s
+--
+INSERT INTO dc VALUES (40, 77, NULL)
+--
+INSERT INTO dp VALUES (77, NULL)
+--
+COMMIT
+--
+INSERT INTO dt VALUES (1, 'eight'), (2, NULL)
+--
+INSERT INTO dt VALUES (1, 'none')
+--
+UPDATE dp SET code = 'acht' WHERE id = 8
+--
+SELECT * FROM dt ORDER BY id
+--
+WITH c AS (INSERT INTO dc VALUES (50, 50, NULL) RETURNING dp) INSERT INTO dp SELECT dp, 'fifty' FROM c
+--
+UPDATE dp SET id = id + 1000 WHERE id = 50
+--
+UPDATE dp SET id = id WHERE id = 50
+--
+SELECT d.id, p.code FROM dc d LEFT JOIN dp p ON p.id = d.dp ORDER BY d.id
+--
+ALTER TABLE dt ADD CONSTRAINT same FOREIGN KEY (id) REFERENCES dp DEFERRABLE INITIALLY DEFERRED
+--
+ALTER TABLE dt DROP CONSTRAINT by_code
+--
+INSERT INTO dt VALUES (1, 'none')
+-- refused
+CREATE TABLE dr (id int REFERENCES dp ON DELETE RESTRICT DEFERRABLE)
+-- refused
+CREATE TABLE du (id int UNIQUE DEFERRABLE)
+-- refused
+SET CONSTRAINTS nobody IMMEDIATE
+--
+DISCARD PLANS
+--
+SET TIME ZONE 'UTC'
+--
+SELECT set_config('TimeZone', 'UTC', false)
+--
+SELECT '2024-01-02 03:04:05.555555'::timestamp(3), '2024-01-02 03:04:05.5'::timestamp(0), '1999-12-31 23:59:59.5'::timestamp(0), '23:59:59.95'::time(1), '2024-01-02 03:04:05.123456'::timestamp(6)
+--
+CREATE TABLE dm (id int, at timestamp(2), t time(0) NOT NULL DEFAULT '10:00:00.5', j jsonb, d date)
+--
+INSERT INTO dm (id, at, j) VALUES (1, '2024-01-02 03:04:05.678', '{}') RETURNING *
+--
+INSERT INTO dm (id, at, j, d) SELECT 2, '1999-01-02 03:04:05.675', '{"a": 1}', '2024-05-06' WHERE NOT EXISTS (SELECT 1 FROM dm WHERE id = 2)
+--
+INSERT INTO dm (id, j, d) SELECT id + 10, NULL, NULL FROM dm RETURNING *
+-- refused
+INSERT INTO dm (id, d) SELECT 3, 'no date'
+--
+UPDATE dm SET at = at + interval '0.006 seconds' RETURNING id, at
+--
+ALTER TABLE dm ALTER at TYPE timestamp(1)
+--
+SELECT id, at, t FROM dm ORDER BY id
+--
+CREATE TABLE dn AS SELECT at, t FROM dm
+--
+INSERT INTO dn VALUES ('2024-01-02 03:04:05.678', '10:00:00.6') RETURNING *
+--
+INSERT INTO dm (id, at) VALUES (60, now())
+--
+SELECT count(*) FROM dm WHERE at IS NULL
+--
+UPDATE dm SET at = CASE WHEN id = 60 THEN at ELSE NULL END, d = coalesce(CURRENT_DATE, d)
+--
+SELECT id, at IS NOT NULL, d IS NULL FROM dm ORDER BY id
+--
+DELETE FROM dn
+--
+INSERT INTO dn VALUES ('2024-01-02 03:04:05.6', '10:00')
+--
+CREATE TABLE dh (op text, was jsonb, is_now json)
+--
+CREATE FUNCTION dkeep() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF TG_OP = 'DELETE' THEN INSERT INTO dh VALUES (TG_OP, to_jsonb(OLD), NULL); ELSE INSERT INTO dh VALUES (TG_OP, to_jsonb(OLD) - 'at', row_to_json(NEW)); END IF; RETURN NULL; END $$
+--
+CREATE TRIGGER dkeeps AFTER UPDATE OR DELETE ON dn FOR EACH ROW EXECUTE FUNCTION dkeep()
+--
+UPDATE dn SET t = '11:11'
+--
+DELETE FROM dn
+--
+SELECT * FROM dh
+--
+CREATE SEQUENCE dq
+--
+SELECT setval('dq', 10), setval('dq', NULL), setval('dq', (SELECT max(id) FROM dm), true)
+--
+ALTER SEQUENCE dq OWNED BY dm.id
+--
+ALTER TABLE dm ALTER j SET STORAGE EXTERNAL

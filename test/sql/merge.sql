@@ -1,0 +1,63 @@
+CREATE TABLE mt (id int PRIMARY KEY, a int DEFAULT 5, c text, u int UNIQUE, CHECK (a < 1000))
+--
+CREATE TABLE ms (id int, a int, c text)
+--
+INSERT INTO mt VALUES (1, 10, 'one', 1), (2, 20, 'two', 2), (3, NULL, NULL, NULL)
+--
+INSERT INTO ms VALUES (2, 5, 'x'), (3, NULL, 'y'), (4, 40, NULL), (NULL, 1, 'n')
+--
+MERGE INTO mt USING ms ON mt.id = ms.id WHEN MATCHED THEN UPDATE SET a = mt.a + ms.a, c = ms.c WHEN NOT MATCHED AND ms.id IS NOT NULL THEN INSERT (id, c) VALUES (ms.id, ms.c)
+--
+SELECT * FROM mt ORDER BY id
+--
+MERGE INTO mt AS t USING (VALUES (1, 9.0), (9, 3.0)) AS s (id, t) ON t.id = s.id WHEN MATCHED THEN UPDATE SET a = s.t WHEN NOT MATCHED THEN INSERT (id, a) VALUES (s.id, s.t)
+--
+MERGE INTO mt USING ms ON mt.id = ms.id WHEN MATCHED AND mt.a IS NULL THEN DO NOTHING WHEN MATCHED AND mt.a > 1 THEN DELETE WHEN NOT MATCHED THEN DO NOTHING
+--
+SELECT * FROM mt ORDER BY id
+--
+MERGE INTO mt USING ms ON true WHEN MATCHED THEN UPDATE SET c = 'many'
+--
+MERGE INTO mt USING ms ON mt.id = ms.id WHEN NOT MATCHED THEN INSERT VALUES (ms.id, ms.a, ms.c)
+--
+MERGE INTO mt USING ms ON false WHEN NOT MATCHED THEN INSERT (id) VALUES (77)
+--
+MERGE INTO mt USING ms ON mt.id = ms.id WHEN MATCHED THEN UPDATE SET a = 1000 WHEN NOT MATCHED THEN DO NOTHING
+--
+MERGE INTO mt USING ms ON mt.id = ms.id WHEN MATCHED THEN DELETE WHEN MATCHED THEN DO NOTHING
+--
+MERGE INTO mt USING ms ON mt.id = ms.id WHEN NOT MATCHED AND mt.a = 1 THEN DO NOTHING
+--
+MERGE INTO mt USING ms ON mt.id = ms.id WHEN NOT MATCHED THEN INSERT (id, nope) VALUES (1, 2)
+--
+MERGE INTO mt USING ms ON mt.id = ms.id WHEN NOT MATCHED THEN INSERT (id, id) VALUES (1, 2)
+--
+MERGE INTO mt USING ms ON mt.id = ms.id WHEN NOT MATCHED THEN INSERT (id) VALUES (1, 2)
+--
+MERGE INTO mt USING ms ON mt.id = ms.id WHEN NOT MATCHED THEN INSERT (id, a) VALUES (1)
+--
+MERGE INTO mt USING ms ON id = 1 WHEN MATCHED THEN DELETE
+--
+MERGE INTO mt USING mt ON mt.id = 1 WHEN MATCHED THEN DELETE
+--
+MERGE INTO nope USING ms ON true WHEN MATCHED THEN DELETE
+--
+MERGE INTO mt USING (SELECT 50 AS id) s ON mt.id = s.id WHEN NOT MATCHED THEN INSERT DEFAULT VALUES
+--
+MERGE INTO mt USING (SELECT 50 AS id) s ON mt.id = s.id WHEN NOT MATCHED THEN INSERT (id, a, c) VALUES (id, DEFAULT, upper('x' || id))
+--
+WITH w AS (SELECT id, sum(a) AS n FROM ms GROUP BY id) MERGE INTO mt USING w ON w.id = mt.id WHEN MATCHED THEN UPDATE SET (a, c) = (w.n, 'with')
+--
+MERGE INTO mt USING ms JOIN ms m2 USING (id) ON mt.id = ms.id WHEN MATCHED AND EXISTS (SELECT 1 FROM ms WHERE ms.id = mt.id) THEN UPDATE SET c = m2.c, u = DEFAULT
+--
+SELECT * FROM mt ORDER BY id
+-- refused
+MERGE INTO mt USING (VALUES (1, 5), (50, 1)) s (id, u) ON mt.id = s.id WHEN MATCHED THEN UPDATE SET u = s.u
+--
+MERGE INTO mt USING (VALUES (1, 7), (50, 8)) s (id, u) ON mt.id = s.id WHEN MATCHED THEN UPDATE SET u = s.u
+-- refused
+MERGE INTO mt USING (VALUES (1, 2), (200, 7)) s (id, u) ON mt.id = s.id WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT (id, u) VALUES (s.id, s.u)
+--
+DO $$ BEGIN MERGE INTO mt USING (SELECT 1 AS id) s ON mt.id = s.id WHEN MATCHED THEN UPDATE SET c = 'body'; IF NOT FOUND THEN RAISE 'not found'; END IF; END $$
+--
+SELECT * FROM mt ORDER BY id
