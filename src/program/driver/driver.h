@@ -99,6 +99,7 @@ typedef struct db {
     bool tombstones;          /* a deleted row stays, with the value NULL */
     bool singles;             /* some transactions are single statements (see `alone`) */
     bool stepped;             /* one call at a time: SQLite and RocksDB refuse, not wait */
+    atomic_uint turns;        /* steps of a script that have begun; 0: no script is played */
     bool holds;               /* of a cluster: commits can be held (hold) */
     char scheme[16];          /* of the URL */
     char form[32];            /* whose contracts count, if not those of the adapter by its name */

@@ -37,6 +37,9 @@ enum {
 };
 
 enum { BUSY_MS = 500, KEEPER_MS = 20000, LOCKED_TRIES = 40 };
+
+/* About BUSY_MS and half of it, in tries of wait_for_lock. */
+enum { BUSY_TRIES = 24, CALM_TRIES = 12 };
 #define LOCKED_NAP 250000u
 #define STEPS_BETWEEN 100000 /* of its machine, before a statement is asked for the time */
 
@@ -63,10 +66,13 @@ typedef struct open_cursor {
 
 typedef struct sqlite_conn {
     sqlite3 *handle;
-    atomic_bool waiting; /* for a lock of another connection */
-    atomic_uint tries;   /* how often it has found the lock taken */
-    uint64_t since;      /* when it began to */
-    bool hasty;          /* it does not wait: what it waits for would not go on meanwhile */
+    atomic_bool waiting;      /* for a lock of another connection */
+    atomic_uint tries;        /* how often it has found the lock taken */
+    uint64_t since;           /* when it began to */
+    const atomic_uint *turns; /* db.turns */
+    unsigned turn;            /* the step that was the newest at the last try, */
+    int turn_tries;           /* and the tries before it */
+    bool hasty;               /* it does not wait: what it waits for would not go on meanwhile */
     sqlite3_stmt *statement[STATEMENTS];
     VEC(query_text) queries;
     VEC(open_cursor) cursors;
@@ -300,16 +306,28 @@ static void lite_disconnect(db_session *s)
     s->own = NULL;
 }
 
+/* Has it waited long enough for a lock?  While a script is played, the lock is held until a later
+   step of another session, which begins only after somebody has looked at this wait.  So tries are
+   counted there, not time, and it is patient while steps begin: on a busy machine the clock would
+   decide between a session that waits and one that gives up. */
+static bool has_waited(sqlite_conn *c, int tries)
+{
+    unsigned turn = *c->turns;
+    if (!tries) c->since = clock_now();
+    if (!turn) return clock_now() - c->since > BUSY_MS * 1000000ull;
+    if (!tries || turn != c->turn) c->turn_tries = tries;
+    c->turn = turn;
+    return tries >= BUSY_TRIES && tries - c->turn_tries >= CALM_TRIES;
+}
+
 /* As sqlite3_busy_timeout does it, and others can see it. */
 static int wait_for_lock(void *given, int tries)
 {
     static const uint8_t delays[] = {1, 2, 5, 10, 15, 20, 25, 25};
     sqlite_conn *c = given;
-    uint64_t now = clock_now();
-    if (!tries) c->since = now;
     c->waiting = true;
     c->tries++;
-    if (c->hasty || now - c->since > BUSY_MS * 1000000ull) return 0;
+    if (has_waited(c, tries) || c->hasty) return 0;
     clock_nap(delays[tries < 7 ? tries : 7] * 1000000u);
     return 1;
 }
@@ -355,6 +373,7 @@ static enum db_answer lite_connect(db_session *s)
     sqlite_conn *c = s->own = mem_zeroed(s->mem, sizeof *c);
     int code = open_handle(o, &c->handle);
     c->hasty = s->db->stepped;
+    c->turns = &s->db->turns;
     if (code == SQLITE_OK) sqlite3_busy_handler(c->handle, wait_for_lock, c);
     if (code == SQLITE_OK) code = sqlite3_exec(c->handle, o->pragmas, NULL, NULL, NULL);
     if (code == SQLITE_OK && s->gives_up)

@@ -352,6 +352,7 @@ static void start_step(stepper *p, const char *sql, step_result *r)
     s->sql = sql;
     s->to = r;
     s->busy = true;
+    p->db->turns++;
     /* Any step may let others go on: silence counts from now on, for all. */
     for (uint32_t i = 0; i < p->n; i++) {
         p->sessions[i].waits = false;
