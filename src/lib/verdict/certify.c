@@ -191,9 +191,11 @@ static void write_event(const scribe *s, uint32_t e)
     if (s->p->si) strbuf_str(s->b, e % 2 ? "c:" : "b:");
     certificate_txn(s->b, s->h, g->node_txn[txn_of(s->p, e)]);
     if (!g->whole || g->part_op[e] == NO_ID) return;
-    /* A current part is named by something that it did: by what it installs, or read. */
-    op_id o = g->inst_first[e] < g->inst_first[e + 1] ? g->inst_op[g->inst_first[e]]
-                                                      : g->ob_op[g->ob_first[e]];
+    /* A current part is named by something that it did: by what it installs, or read.  A plain read
+       of a list after own appends has no part of its own: it is in that of the last of these. */
+    bool installs = g->inst_first[e] < g->inst_first[e + 1];
+    op_id o = installs ? g->inst_op[g->inst_first[e]] : g->ob_op[g->ob_first[e]];
+    if (!installs && !(s->h->op_kind[o] & OP_LOCK)) o = g->part_op[e];
     strbuf_printf(s->b, ".%u", op_number(s->part, s->h, o));
 }
 

@@ -807,8 +807,9 @@ void words_search(verdict *v, asg *g, const level_rule *rule, const order_proble
     uint8_t *seen = mem_array0(g->m, uint8_t, (size_t)g->nodes + 1);
     for (size_t i = 0; i < n; i++) {
         assert(core[i] < g->nodes);
-        if (seen[core[i]]) continue;
-        seen[core[i]] = 1;
+        node_id x = g->whole ? g->whole[core[i]] : core[i]; /* several parts are one transaction */
+        if (seen[x]) continue;
+        seen[x] = 1;
         vec_push(v->mem, &v->core, g->node_txn[core[i]]);
     }
     mem_put(g->m, seen);
