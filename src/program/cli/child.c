@@ -28,12 +28,14 @@ _Noreturn static void be_child(const args *a, FILE *out, int to, int (*work)(voi
     report r = {.status = work(ud)};
     errno = 0;
     bool bad = fflush(out) || ferror(out);
-    if (bad && errno == EPIPE) signal(SIGPIPE, SIG_DFL);
+    int error = bad && !errno ? why_lost(fileno(out)) : errno;
+    const char *why = error ? strerror(error) : "write error";
+    if (bad && error == EPIPE) signal(SIGPIPE, SIG_DFL);
     if (bad && out != stdout) {
         visible_to(stderr, a->value[O_OUTPUT] ? a->value[O_OUTPUT] : "-");
-        fprintf(stderr, ": %s\n", errno ? strerror(errno) : "write error");
-    } else if (bad && errno != EPIPE) {
-        complain("standard output: write error");
+        fprintf(stderr, ": %s\n", why);
+    } else if (bad && error != EPIPE) {
+        complain("standard output: %s", why);
     }
     r.lost = bad || a->outputs->lost;
     _exit(write(to, &r, sizeof r) == sizeof r ? 0 : UNREPORTED);

@@ -202,14 +202,15 @@ bool output_open(const args *a, output *o, const char *path);
 /* Closes it, and the file gets its new content; false after a complaint, and then the file has its
    old content. */
 bool output_close(const args *a, output *o);
+/* A write to the descriptor failed, and its stream has forgotten why: the reason, or 0.  Nothing is
+   lost by asking, because the output is lost. */
+int why_lost(int fd);
 /* Closes it, and the file keeps its old content. */
 void output_abandon(output *o);
 /* Do two paths name one regular file?  A device or a pipe may be written to twice. */
 bool is_same_file(const char *one, const char *other);
-/* Would an answer at this path replace one of the files that it is about? */
-bool is_input(const args *a, const char *path);
 /* Do all options that write name different files, none of which is read?  False after a complaint.
-   Of -o and the files that a command is about the command itself decides. */
+   A command that makes another history of a file may write it in its place. */
 bool outputs_differ(const args *a);
 /* Where -o says, else standard output; NULL after a complaint. */
 FILE *open_output(const args *a);

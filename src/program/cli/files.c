@@ -91,6 +91,15 @@ int write_file_cb(const void *buf, size_t n, void *file)
     return fwrite(buf, 1, n, file) == n ? 0 : -1;
 }
 
+int why_lost(int fd)
+{
+    struct stat st;
+    if (fstat(fd, &st)) return errno;
+    if (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)) return EPIPE;
+    errno = 0;
+    return write(fd, "\n", S_ISREG(st.st_mode) ? 1 : 0) < 0 ? errno : 0;
+}
+
 /* Says why a file was not written. */
 static bool not_written(const args *a, const char *path, int error)
 {
@@ -128,8 +137,7 @@ bool output_close(const args *a, output *o)
     errno = 0;
     if (fclose(f) || bad) {
         int error = errno;
-        /* the stream forgot why an earlier write failed; the next one fails for the same reason */
-        if (bad && !o->file.straight && write(o->file.fd, "", 1) < 0) error = errno;
+        if (bad && !error) error = why_lost(o->file.fd);
         replace_abandon(&o->file);
         return not_written(a, o->path, error);
     }
@@ -153,16 +161,26 @@ bool is_same_file(const char *one, const char *other)
     return !strcmp(one, other);
 }
 
-bool is_input(const args *a, const char *path)
+/* Is the file below the directory?  Some histories are directories, and others are looked for in
+   them. */
+static bool is_below(const char *directory, const char *path)
 {
-    static const enum option_id besides[] = {O_INIT, O_VERSIONS};
-    struct stat out;
-    if (!path || stat(path, &out) || !S_ISREG(out.st_mode)) return false;
-    for (size_t i = 0; i < sizeof besides / sizeof *besides; i++)
-        if (a->value[besides[i]] && is_same_file(a->value[besides[i]], path)) return true;
-    for (size_t i = 0; i < a->n_files; i++)
-        if (is_same_file(a->files[i], path)) return true;
-    return is_module(a, path);
+    struct stat st;
+    if (stat(directory, &st) || !S_ISDIR(st.st_mode)) return false;
+    char *top = realpath(directory, NULL), *at = realpath(path, NULL);
+    size_t n = top ? strlen(top) : 0;
+    while (n && top[n - 1] == '/') n--;
+    bool below = top && at && !strncmp(at, top, n) && at[n] == '/';
+    free(top);
+    free(at);
+    return below;
+}
+
+/* Is it what standard input was opened on? */
+static bool is_standard_input(const struct stat *st)
+{
+    struct stat in;
+    return !fstat(STDIN_FILENO, &in) && in.st_dev == st->st_dev && in.st_ino == st->st_ino;
 }
 
 /* The first n bytes as a string, to be freed; NULL: out of memory. */
@@ -207,17 +225,55 @@ static bool is_level_file(const char *list, const char *path)
     return false;
 }
 
-/* Does the option at hand write over something that this command reads?  What -o may do to a
-   positional file is for the commands to say: some of them translate files in place. */
-static bool replaces_input(const args *a, enum option_id writes, const char *path)
+/* Is it the database, as in sqlite:FILE or lmdb:DIR? */
+static bool is_database(const char *url, const char *path)
 {
+    const char *at = url ? strchr(url, ':') : NULL;
+    char *name = at ? copy_part(at + 1, strcspn(at + 1, "?")) : NULL;
+    bool same = name && (is_same_file(name, path) || is_below(name, path));
+    free(name);
+    return same;
+}
+
+/* Is it one of the files that options say how to read? */
+static bool is_read_beside(const args *a, const char *path)
+{
+    static const enum option_id besides[] = {O_INIT,   O_VERSIONS, O_DEFINITION, O_DIFF,
+                                             O_EXPECT, O_TLS_CERT, O_TLS_KEY};
     static const enum option_id lists[] = {O_LEVEL, O_ALLOW, O_FORBID, O_LATTICE};
-    struct stat st;
-    if (stat(path, &st) || !S_ISREG(st.st_mode)) return false;
-    if (writes != O_OUTPUT && is_input(a, path)) return true;
+    for (size_t i = 0; i < sizeof besides / sizeof *besides; i++)
+        if (a->value[besides[i]] && is_same_file(a->value[besides[i]], path)) return true;
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         if (is_level_file(a->value[lists[i]], path)) return true;
-    return a->value[O_DEFINITION] && is_same_file(a->value[O_DEFINITION], path);
+    return is_module(a, path) || is_database(a->value[O_DB], path);
+}
+
+/* Does -o of this command make another history, or levels, of the file that it reads?  Then both
+   may be one: it is read as a whole before it is replaced. */
+static bool translates(const args *a)
+{
+    return a->command->bit & (CMD_CONVERT | CMD_SHRINK | CMD_REPRO) || a->value[O_FIX] ||
+           a->value[O_TIDY];
+}
+
+/* Would writing the path replace something that this command reads? */
+static bool replaces_input(const args *a, bool answer, const char *path)
+{
+    struct stat st;
+    if (stat(path, &st) || !S_ISREG(st.st_mode)) return false;
+    for (size_t i = 0; i < a->n_files; i++) {
+        const char *file = a->files[i];
+        if (is_below(file, path)) return true;
+        if (answer && translates(a)) continue;
+        if (is_same_file(file, path) || (!strcmp(file, "-") && is_standard_input(&st))) return true;
+    }
+    return is_read_beside(a, path);
+}
+
+static bool refuse_replaced(const char *option, const char *path)
+{
+    complain("%s%s: this is an input of the command, and would be replaced", option, path);
+    return false;
 }
 
 bool outputs_differ(const args *a)
@@ -226,13 +282,15 @@ bool outputs_differ(const args *a)
                                            O_SHRUNK, O_TRUTH,       O_HTML,
                                            O_JUNIT,  O_SARIF,       O_WRITE_BASELINE};
     struct stat st;
+    if (a->command->bit & CMD_CONVERT && a->n_files == 2 && replaces_input(a, true, a->files[1]))
+        return refuse_replaced("", a->files[1]);
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         const char *path = a->value[files[i]];
         if (!path || !strcmp(path, "-")) continue;
-        if (replaces_input(a, files[i], path)) {
-            complain("--%s %s: this is an input of the command, and would be replaced",
-                     option_table[files[i]].name, path);
-            return false;
+        if (replaces_input(a, files[i] == O_OUTPUT, path)) {
+            char option[64];
+            snprintf(option, sizeof option, "--%s ", option_table[files[i]].name);
+            return refuse_replaced(option, path);
         }
         const char *known = files[i] != O_WRITE_BASELINE ? a->value[O_BASELINE] : NULL;
         if (known && is_same_file(known, path)) {
@@ -257,10 +315,6 @@ FILE *open_output(const args *a)
 {
     const char *path = a->value[O_OUTPUT];
     output *o = &a->outputs->answer;
-    if (!a->value[O_TIDY] && is_input(a, path)) {
-        complain("-o %s: this is an input, which the answer would replace", path);
-        return NULL;
-    }
     return output_open(a, o, path ? path : "-") ? o->f : NULL;
 }
 

@@ -229,8 +229,10 @@ static int status_with_losses(int status, const outputs *o)
 {
     errno = 0;
     if (fflush(stdout) || ferror(stdout)) {
+        int error = errno ? errno : why_lost(STDOUT_FILENO);
         /* nobody reads: that is no news to anybody */
-        if (errno != EPIPE) complain("standard output: write error");
+        if (error != EPIPE)
+            complain("standard output: %s", error ? strerror(error) : "write error");
         return EXIT_IO;
     }
     return o->lost ? EXIT_IO : status;
