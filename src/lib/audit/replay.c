@@ -1347,6 +1347,7 @@ static void setup(engine *e)
         e->x.regs.cid = ++e->x.last_cid;
         sql_result out;
         exec_plan(&e->x, p, &out);
+        e->x.late.n = 0; /* its transaction has ended */
         arena_reset(&e->x.work);
     }
     for (size_t i = 0; i < l->rows.n; i++) {
