@@ -552,7 +552,7 @@ static void note_undone_upsert(const attempt *a)
 static void note_twins(const attempt *a)
 {
     engine *e = a->e;
-    bool several = a->p && (a->p->joins || (a->p->q && a->p->q->grouped));
+    bool several = a->p && (a->p->joins || (a->p->q && a->p->q->n_keys));
     if (e->x.twins && several)
         e->unsure = "the snapshot shows two rows of one key, which PostgreSQL's planner takes for "
                     "one, in a statement that joins or groups";

@@ -69,7 +69,8 @@ static void add_changes(audit *a, const table *t, change_list *out)
             audit_change c = {.state = v->commit, .table = t->name};
             c.after = row_text(a, &row, &text, t, v);
             c.before = row_text(a, &row, &text, t, v->older);
-            vec_push(&a->work, out, c);
+            /* neither: it deleted, at read committed, what another one had deleted meanwhile */
+            if (c.before || c.after) vec_push(&a->work, out, c);
         }
     }
     strbuf_free(&text);
