@@ -16,6 +16,7 @@
 
 #include "audit/match_results.h"
 #include "base/rng.h"
+#include "more_statements.h"
 #include "sql/sql.h"
 #include "typed_statements.h"
 #include "wide_statements.h"
@@ -75,8 +76,8 @@ static const char *const schema[] = {
     " CASCADE ON UPDATE CASCADE)",
     "CREATE TABLE k2 (id int PRIMARY KEY, p int REFERENCES k1 ON DELETE CASCADE, q int REFERENCES"
     " k0 ON DELETE SET NULL, r int REFERENCES k2)",
+    NULL,
 };
-#define N_SCHEMA (sizeof schema / sizeof schema[0])
 
 /* ---- expressions ----------------------------------------------------------------------------- */
 
@@ -710,6 +711,34 @@ static void distinct_on_statement(void)
     out(PICK(", q.id", " DESC, q.id DESC", " NULLS FIRST, q.n, q.id", ", q.n"));
 }
 
+/* Frames of RANGE with a distance, and of GROUPS: by one key that has nulls and equal values. */
+static void ranged_frame(void)
+{
+    static const char *const keys[] = {"q.a", "q.s", "q.l", "q.n", "q.ts", "q.id", "q.a + q.s"};
+    static const char *const ends[] = {"UNBOUNDED PRECEDING", "", "CURRENT ROW", "",
+                                       "UNBOUNDED FOLLOWING"};
+    uint32_t key = below(7), from = below(4), to = from + below(5 - from);
+    bool groups = chance(40);
+    if (!to) to = 1;
+    if (from == 4) from = 3;
+    strbuf_printf(&B, " ORDER BY %s%s%s%s %s BETWEEN ", keys[key], PICK("", "", " DESC"),
+                  PICK("", "", " NULLS FIRST", " NULLS LAST"), groups && chance(40) ? ", q.b" : "",
+                  groups ? "GROUPS" : "RANGE");
+    for (int i = 0; i < 2; i++) {
+        uint32_t end = i ? to : from;
+        if (i) out(" AND ");
+        out(ends[end]);
+        if (*ends[end]) continue;
+        out(groups     ? PICK("1", "2", "0", "1 + 1", "-1")
+            : key == 4 ? PICK("'1 day'", "interval '1 year'", "'25 years'", "'0 s'", "'-1 s'")
+            : key == 3 ? PICK("1.5", "0", "10", "100000", "-0.1")
+                       : PICK("1", "3", "0", "9223372036854775807", "10", "'2'"));
+        out(end == 1 ? " PRECEDING" : " FOLLOWING");
+    }
+    if (chance(30))
+        out(PICK(" EXCLUDE CURRENT ROW", " EXCLUDE GROUP", " EXCLUDE TIES", " EXCLUDE NO OTHERS"));
+}
+
 static void window_statement(void)
 {
     static const names q = {{"q"}, 1, 0};
@@ -721,13 +750,19 @@ static void window_statement(void)
                  ", ntile(3) OVER (", ", first_value(q.b) OVER (", ", last_value(q.id) OVER (",
                  ", nth_value(q.c, 2) OVER ("));
         if (chance(60)) one("PARTITION BY ", chance(50) ? INT : BOOL, 1, &q, "");
-        if (chance(85)) out(PICK(" ORDER BY q.id", " ORDER BY q.a DESC, q.id", " ORDER BY q.s"));
-        if (chance(40))
-            out(PICK(" ROWS 1 PRECEDING", " ROWS BETWEEN 2 PRECEDING AND 1 FOLLOWING",
-                     " ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING",
-                     " ROWS BETWEEN 1 FOLLOWING AND 3 FOLLOWING",
-                     " RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING",
-                     " ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"));
+        if (chance(35)) {
+            ranged_frame();
+        } else {
+            if (chance(85))
+                out(PICK(" ORDER BY q.id", " ORDER BY q.a DESC, q.id", " ORDER BY q.s"));
+            if (chance(40))
+                out(PICK(" ROWS 1 PRECEDING", " ROWS BETWEEN 2 PRECEDING AND 1 FOLLOWING",
+                         " ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING",
+                         " ROWS BETWEEN 1 FOLLOWING AND 3 FOLLOWING",
+                         " RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING",
+                         " ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING EXCLUDE TIES",
+                         " ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"));
+        }
         out(")");
     }
     out(" FROM ");
@@ -1055,8 +1090,10 @@ static void statement(void)
     static void (*const others[])(void) = {set_statement,     with_statement,        join_statement,
                                            window_statement,  update_from,           key_statement,
                                            lateral_statement, distinct_on_statement, key_statement};
-    uint32_t k = below(260);
-    if (k >= 200 || getenv("WIDE")) {
+    uint32_t k = below(290);
+    if (k >= 260 || getenv("MORE")) {
+        more_statement(&B, &R);
+    } else if (k >= 200 || getenv("WIDE")) {
         wide_statement(&B, &R);
     } else if (k >= 150) {
         typed_statement(&B, &R);
@@ -1165,8 +1202,64 @@ static void show(PGresult *g, const sql_result *r, ended e)
     strbuf_free(&b);
 }
 
+/* What the random statements are made of, by words that stand in them. */
+static const char *const constructs[] = {"MERGE INTO",
+                                         "GROUPING SETS",
+                                         "ROLLUP",
+                                         "CUBE",
+                                         " OVER (",
+                                         " RANGE BETWEEN",
+                                         " GROUPS BETWEEN",
+                                         "EXCLUDE ",
+                                         "jsonb_",
+                                         "::jsonb",
+                                         "json_agg",
+                                         "interval '",
+                                         "ARRAY[",
+                                         "unnest(",
+                                         "DISTINCT ON",
+                                         "LATERAL",
+                                         "WITH w",
+                                         "WITH RECURSIVE",
+                                         "UNION",
+                                         "INTERSECT",
+                                         "EXCEPT",
+                                         "FULL JOIN",
+                                         "INTO w2",
+                                         "UPDATE w2",
+                                         " v0",
+                                         "ON CONFLICT",
+                                         "RETURNING",
+                                         "DO $$",
+                                         "FUNCTION f",
+                                         "EXISTS (",
+                                         " ANY",
+                                         "ILIKE",
+                                         " ~ ",
+                                         "date_trunc",
+                                         "extract(",
+                                         "to_char(",
+                                         "float8",
+                                         "bytea",
+                                         "regexp_",
+                                         "format(",
+                                         "generate_series",
+                                         "string_agg",
+                                         "array_agg",
+                                         "FILTER (",
+                                         "REFERENCES",
+                                         "INTO k",
+                                         "INTO e1",
+                                         "mood",
+                                         "uuid",
+                                         "WITH gone",
+                                         "FETCH FIRST",
+                                         "timestamptz"};
+#define N_CONSTRUCTS (sizeof constructs / sizeof constructs[0])
+
 typedef struct run {
     PGconn *db;
+    uint32_t met[N_CONSTRUCTS]; /* equal answers with it */
     uint64_t seed;
     uint32_t state, passed, failed, refused, errors, open_order;
     bool verbose, open; /* open: within a transaction of a script */
@@ -1211,6 +1304,7 @@ static bool compare(run *t, const char *sql, const char *where, uint32_t at)
         t->open_order++;
     } else if (good) {
         t->passed++;
+        for (size_t i = 0; i < N_CONSTRUCTS; i++) t->met[i] += strstr(sql, constructs[i]) != NULL;
     } else {
         t->failed++;
         printf("not the same (%s %llu, statement %u): %s\n", where, (unsigned long long)t->seed,
@@ -1287,6 +1381,21 @@ static bool script(run *t, const char *file)
     return true;
 }
 
+/* The statements, up to NULL, on both sides. */
+static bool make_all(run *t, const char *const *statements)
+{
+    for (; *statements; statements++) {
+        sql_result r;
+        PQclear(PQexec(t->db, *statements));
+        if (ours(*statements, t->state, &r) != DONE) {
+            printf("%s: %s\n", *statements, G.text);
+            return false;
+        }
+        vs_commit(&S, ++t->state);
+    }
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 3) return 64;
@@ -1310,33 +1419,20 @@ int main(int argc, char **argv)
     arena_init(&PLANS, &M);
     strbuf_init(&B, &M);
     run t = {.db = db, .seed = seed, .verbose = getenv("VERBOSE") != NULL};
-    for (size_t i = 0; i < N_SCHEMA; i++) {
-        sql_result r;
-        PQclear(PQexec(db, schema[i]));
-        if (ours(schema[i], t.state, &r) != DONE) return 1;
-        vs_commit(&S, ++t.state);
-    }
-    for (size_t i = 0; typed_schema[i]; i++) {
-        sql_result r;
-        PQclear(PQexec(db, typed_schema[i]));
-        if (ours(typed_schema[i], t.state, &r) != DONE) return 1;
-        vs_commit(&S, ++t.state);
-    }
-    for (size_t i = 0; wide_schema[i]; i++) {
-        sql_result r;
-        PQclear(PQexec(db, wide_schema[i]));
-        if (ours(wide_schema[i], t.state, &r) != DONE) {
-            printf("%s: %s\n", wide_schema[i], G.text);
-            return 1;
-        }
-        vs_commit(&S, ++t.state);
-    }
+    if (!make_all(&t, schema) || !make_all(&t, typed_schema) || !make_all(&t, wide_schema) ||
+        !make_all(&t, more_schema))
+        return 1;
     for (int i = 5; i < argc; i++)
         if (!script(&t, argv[i])) return 1;
+    memset(t.met, 0, sizeof t.met);
     for (uint32_t i = 0; i < count && t.failed < 10; i++) {
         statement();
         if (!compare(&t, strbuf_cstr(&B), "seed", i)) t.refused++;
     }
+    printf("# equal answers to random statements with");
+    for (size_t i = 0; i < N_CONSTRUCTS; i++)
+        printf("%s %s %u", i ? "," : "", constructs[i], (unsigned)t.met[i]);
+    printf("\n");
     PQfinish(db);
     mem_free_all(&M);
     printf("# %u refused, %u errors, %u that depend on the planner\n", (unsigned)t.refused,

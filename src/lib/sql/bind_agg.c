@@ -41,11 +41,31 @@ enum {
     FRAME_CURRENT_ROW = 0x200,
     FRAME_OFFSET_PRECEDING = 0x800,
     FRAME_OFFSET_FOLLOWING = 0x2000,
-    FRAME_EXCLUDE = 0x8000 | 0x10000 | 0x20000
+    FRAME_WITHOUT_ROW = 0x8000,
+    FRAME_WITHOUT_GROUP = 0x10000,
+    FRAME_WITHOUT_TIES = 0x20000
 };
 
-static frame_bound frame_end(binder *b, const PgQuery__WindowDef *w, int options,
-                             const node *offset)
+/* A distance of RANGE: what PostgreSQL has an in_range function for, but floats and times of day. */
+static expr *range_offset(binder *b, const PgQuery__WindowDef *w, const aggregate *a, expr *offset)
+{
+    if (a->n_order != 1)
+        sql_raise(CTX(b), "42P20",
+                  "RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY column");
+    type key = type_plain(a->order[0].e->t.id);
+    bool moment = key.id == T_DATE || key.id == T_STAMP;
+    if (moment) return expr_coerce(b, offset, type_plain(T_INTERVAL), CAST_IMPLICIT);
+    bool unknown = offset->t.id == T_UNKNOWN;
+    bool whole = type_is_int(key.id) && (unknown || type_is_int(offset->t.id));
+    bool exact =
+        key.id == T_NUMERIC && (unknown || offset->t.id == T_NUMERIC || type_is_int(offset->t.id));
+    if (!whole && !exact)
+        sql_refuse(CTX(b), w->location, "a frame of RANGE with a distance of this type");
+    return whole && !unknown ? offset : expr_coerce(b, offset, key, CAST_IMPLICIT);
+}
+
+static frame_bound frame_end(binder *b, const PgQuery__WindowDef *w, const aggregate *a,
+                             int options, const node *offset)
 {
     static const struct {
         int bit;
@@ -60,23 +80,29 @@ static frame_bound frame_end(binder *b, const PgQuery__WindowDef *w, int options
         if (options & kinds[i].bit) to.kind = kinds[i].kind;
     if (to.kind != BOUND_BEFORE && to.kind != BOUND_AFTER) return to;
     scope none = {0};
-    if (!(w->frame_options & FRAME_ROWS))
-        sql_refuse(CTX(b), w->location, "a frame of RANGE with a distance");
-    to.offset = expr_coerce(b, bind_expr(b, &none, offset), type_plain(T_INT8), CAST_ASSIGN);
+    to.offset = bind_expr(b, &none, offset);
+    to.offset = a->mode == FRAME_OF_RANGE
+                    ? range_offset(b, w, a, to.offset)
+                    : expr_coerce(b, to.offset, type_plain(T_INT8), CAST_ASSIGN);
     return to;
 }
 
+/* After order_of(). */
 static void frame_of(binder *b, const PgQuery__WindowDef *w, aggregate *a)
 {
     int o = w->frame_options;
     a->from.kind = BOUND_FIRST;
     a->to.kind = BOUND_CURRENT;
     if (!(o & FRAME_GIVEN)) return;
-    if (o & (FRAME_GROUPS | FRAME_EXCLUDE))
-        sql_refuse(CTX(b), w->location, "a frame of GROUPS or with EXCLUDE");
-    a->by_rows = (o & FRAME_ROWS) != 0;
-    a->from = frame_end(b, w, o, w->start_offset);
-    a->to = frame_end(b, w, o >> 1, w->end_offset);
+    a->mode = o & FRAME_ROWS ? FRAME_OF_ROWS : o & FRAME_GROUPS ? FRAME_OF_GROUPS : FRAME_OF_RANGE;
+    a->without = o & FRAME_WITHOUT_ROW     ? EXCLUDE_ROW
+                 : o & FRAME_WITHOUT_GROUP ? EXCLUDE_GROUP
+                 : o & FRAME_WITHOUT_TIES  ? EXCLUDE_TIES
+                                           : EXCLUDE_NOTHING;
+    if (a->mode == FRAME_OF_GROUPS && !a->n_order)
+        sql_raise(CTX(b), "42P20", "GROUPS mode requires an ORDER BY clause");
+    a->from = frame_end(b, w, a, o, w->start_offset);
+    a->to = frame_end(b, w, a, o >> 1, w->end_offset);
 }
 
 /* OVER name. */
@@ -94,7 +120,6 @@ static void window_of(binder *b, scope *s, const PgQuery__FuncCall *f, aggregate
     const PgQuery__WindowDef *w = f->over;
     if (*w->name) w = window_named(b, s, w->name, f->location);
     if (*w->refname) sql_refuse(CTX(b), f->location, "a window that is made from another one");
-    frame_of(b, w, a);
     if (a->distinct || a->filter) sql_refuse(CTX(b), f->location, "DISTINCT or FILTER with OVER");
     a->n_keys = (uint32_t)w->n_partition_clause;
     a->keys = arena_array(b->mem, expr *, a->n_keys + 1);
@@ -103,6 +128,7 @@ static void window_of(binder *b, scope *s, const PgQuery__FuncCall *f, aggregate
         expr_settle(b, a->keys[i]);
     }
     order_of(b, s, w->order_clause, w->n_order_clause, a);
+    frame_of(b, w, a);
 }
 
 static bool has_extremes(type_id t)

@@ -168,7 +168,7 @@ typedef struct order_key {
     bool desc, nulls_first;
 } order_key;
 
-/* One end of a window's frame: so many rows before or after the current one, or its peers, or the
+/* One end of a window's frame: so far before or after the current row, or its peers, or the
    partition's end. */
 typedef enum bound_kind {
     BOUND_FIRST,
@@ -183,6 +183,15 @@ typedef struct frame_bound {
     expr *offset; /* BOUND_BEFORE, BOUND_AFTER */
 } frame_bound;
 
+typedef enum frame_mode { FRAME_OF_RANGE, FRAME_OF_ROWS, FRAME_OF_GROUPS } frame_mode;
+
+typedef enum frame_exclusion {
+    EXCLUDE_NOTHING,
+    EXCLUDE_ROW,
+    EXCLUDE_GROUP,
+    EXCLUDE_TIES
+} frame_exclusion;
+
 typedef struct aggregate {
     agg_kind kind;
     bool distinct;
@@ -193,8 +202,9 @@ typedef struct aggregate {
     uint32_t n_keys; /* OVER: PARTITION BY */
     expr **keys;
     expr *second, *third; /* lag, lead: how far, and what there is beyond; nth_value: which */
-    bool by_rows;         /* OVER (... ROWS ...): the frame counts rows, not peers */
+    frame_mode mode;      /* OVER: of the frame */
     frame_bound from, to;
+    frame_exclusion without;
     type t;
 } aggregate;
 

@@ -13,6 +13,7 @@
 #include "sql/jsonb.h"
 #include "sql/sql_array.h"
 #include "sql/sql_float.h"
+#include "sql/window_frame.h"
 
 void exec_init(sql_exec *x, store *s, mem *m)
 {
@@ -402,20 +403,6 @@ static const value *agg_keys(sql_exec *x, const aggregate *a, frame *f)
     return keys;
 }
 
-static int cmp_order(const aggregate *a, const value *l, const value *r)
-{
-    for (uint32_t i = 0; i < a->n_order; i++) {
-        const order_key *k = &a->order[i];
-        if (l[i].null || r[i].null) {
-            if (l[i].null == r[i].null) continue;
-            return l[i].null == k->nulls_first ? -1 : 1;
-        }
-        int c = value_cmp(k->e->t.id, l[i], r[i]);
-        if (c) return (c < 0) != k->desc ? -1 : 1;
-    }
-    return 0;
-}
-
 /* Sorted by merging, as rows are. */
 static void sort_items(sql_exec *x, const aggregate *a, agg_state *s)
 {
@@ -426,7 +413,7 @@ static void sort_items(sql_exec *x, const aggregate *a, agg_state *s)
             size_t mid = i + width < n ? i + width : n, end = mid + width < n ? mid + width : n;
             guard_tick(x->c.guard);
             for (size_t k = i, l = i, r = mid; k < end; k++) {
-                bool left = l < mid && (r >= end || cmp_order(a, v[l].keys, v[r].keys) <= 0);
+                bool left = l < mid && (r >= end || order_cmp(a, v[l].keys, v[r].keys) <= 0);
                 w[k] = left ? v[l++] : v[r++];
             }
         }
@@ -443,7 +430,7 @@ static value collected(sql_exec *x, const aggregate *a, agg_state *s)
     value *v = arena_array(&x->work, value, n + 1);
     for (size_t i = 0; i < n; i++) {
         const agg_item *at = &s->items.at[i];
-        if (i && !cmp_order(a, at[-1].keys, at->keys) && !value_identical(t, at[-1].v, at->v))
+        if (i && !order_cmp(a, at[-1].keys, at->keys) && !value_identical(t, at[-1].v, at->v))
             sql_refuse(&x->c, -1, "an aggregate of rows that may come in any order");
         v[i] = at->v;
     }
@@ -461,7 +448,7 @@ static value collected_members(sql_exec *x, const aggregate *a, agg_state *s)
     value *keys = arena_array(&x->work, value, n + 1), *v = arena_array(&x->work, value, n + 1);
     for (size_t i = 0; i < n; i++) {
         const agg_item *at = &s->items.at[i];
-        bool tie = i && !cmp_order(a, at[-1].keys, at->keys);
+        bool tie = i && !order_cmp(a, at[-1].keys, at->keys);
         bool same = tie && value_identical(kt, at[-1].v, at->v) &&
                     value_identical(vt, at[-1].between, at->between);
         if (tie && !same && a->kind == AGG_JSON_OBJECT_AGG)
@@ -492,7 +479,7 @@ static value joined_text(sql_exec *x, const aggregate *a, agg_state *s)
     strbuf b;
     strbuf_init(&b, x->work.mem);
     for (size_t i = 0; i < n; i++) {
-        bool tie = i && !cmp_order(a, v[i - 1].keys, v[i].keys);
+        bool tie = i && !order_cmp(a, v[i - 1].keys, v[i].keys);
         if (tie && !(value_same(T_TEXT, v[i - 1].v, v[i].v) &&
                      value_same(T_TEXT, v[i - 1].between, v[i].between))) {
             strbuf_free(&b);
@@ -794,15 +781,10 @@ static void first_rows(sql_exec *x, const query *q, out_list *rows)
 
 /* ---- windows --------------------------------------------------------------------------------- */
 
-typedef struct windowed {
-    uint32_t row, part;
-    const value *keys;
-} windowed;
-
 static bool before(const aggregate *a, const windowed *l, const windowed *r)
 {
     if (l->part != r->part) return l->part < r->part;
-    return cmp_order(a, l->keys, r->keys) <= 0;
+    return order_cmp(a, l->keys, r->keys) <= 0;
 }
 
 static void sort_windowed(sql_exec *x, const aggregate *a, windowed *v, size_t n)
@@ -824,69 +806,27 @@ static bool needs_order(const aggregate *a)
 {
     bool whole = a->from.kind == BOUND_FIRST && a->to.kind == BOUND_LAST;
     return a->kind == AGG_ROW_NUMBER || a->kind >= AGG_NTILE ||
-           (a->kind < AGG_ROW_NUMBER && a->by_rows && !whole);
+           (a->kind < AGG_ROW_NUMBER && a->mode == FRAME_OF_ROWS && !whole);
 }
 
-static int64_t frame_offset(sql_exec *x, const frame_bound *b, frame *up)
-{
-    frame f = {NULL, up, NULL};
-    if (!b->offset) return 0;
-    value v = eval(x, b->offset, &f);
-    if (v.null) sql_raise(&x->c, "22004", "frame offset must not be null");
-    if (v.i < 0) sql_raise(&x->c, "22013", "frame offset must not be negative");
-    return v.i > UINT32_MAX ? UINT32_MAX : v.i;
-}
-
-typedef struct window_part { /* rows [from, to) of a partition, in order */
+typedef struct window_part { /* the rows of a partition, in order */
     const aggregate *a;
-    const windowed *v;
+    window_frame w;
     tuples *in;
     value **aggs; /* of each row, which is a group; NULL: rows are no groups */
     frame *up;
-    int64_t from, to;
-    int64_t before, after;    /* distances of the frame's ends */
-    int64_t peers, strangers; /* rows [peers, strangers) have the keys of the current row */
-    uint32_t at;              /* number of the window function */
+    uint32_t at; /* number of the window function */
     value **out;
 } window_part;
-
-static bool same_keys(const window_part *p, int64_t i, int64_t k)
-{
-    return !cmp_order(p->a, p->v[i].keys, p->v[k].keys);
-}
-
-/* Row i is the current one; rows become current in order. */
-static void find_peers(sql_exec *x, window_part *p, int64_t i)
-{
-    if (i < p->strangers) return;
-    p->peers = i;
-    for (p->strangers = i + 1; p->strangers < p->to && same_keys(p, i, p->strangers);)
-        guard_tick(x->c.guard), p->strangers++;
-}
 
 /* Which part of the partition's rows comes before, or up to, the current one and its peers. */
 static value share(const window_part *p)
 {
+    const window_frame *w = &p->w;
     bool before = p->a->kind == AGG_PERCENT_RANK;
-    double rows = (double)(p->to - p->from - before);
-    double part = (double)((before ? p->peers : p->strangers) - p->from);
+    double rows = (double)(w->to - w->from - before);
+    double part = (double)((before ? w->peers : w->strangers) - w->from);
     return value_float(rows > 0 ? part / rows : 0);
-}
-
-/* Where the frame of row i, the current one, begins, or (last) ends. */
-static int64_t frame_edge(const window_part *p, const frame_bound *b, int64_t distance, int64_t i,
-                          bool last)
-{
-    assert(i >= p->peers && i < p->strangers);
-    int64_t at = i;
-    switch (b->kind) {
-    case BOUND_FIRST: return p->from;
-    case BOUND_LAST: return p->to;
-    case BOUND_BEFORE: at = i - distance + last; break;
-    case BOUND_AFTER: at = i + distance + last; break;
-    case BOUND_CURRENT: at = p->a->by_rows ? i + last : last ? p->strangers : p->peers;
-    }
-    return at < p->from ? p->from : at > p->to ? p->to : at;
 }
 
 static frame row_frame(const window_part *p, uint32_t row)
@@ -896,7 +836,7 @@ static frame row_frame(const window_part *p, uint32_t row)
 
 static value value_of_row(sql_exec *x, const window_part *p, const expr *e, int64_t i)
 {
-    frame f = row_frame(p, p->v[i].row);
+    frame f = row_frame(p, p->w.v[i].row);
     return eval(x, e, &f);
 }
 
@@ -905,73 +845,99 @@ static value neighbour(sql_exec *x, const window_part *p, int64_t i)
     value by = p->a->second ? value_of_row(x, p, p->a->second, i) : value_int(1);
     if (by.null) return value_null();
     int64_t at = p->a->kind == AGG_LAG ? i - by.i : i + by.i;
-    if (at >= p->from && at < p->to) return value_of_row(x, p, p->a->arg, at);
+    if (at >= p->w.from && at < p->w.to) return value_of_row(x, p, p->a->arg, at);
     return p->a->third ? value_of_row(x, p, p->a->third, i) : value_null();
 }
 
 static value tile(sql_exec *x, const window_part *p, int64_t i)
 {
-    value n = value_of_row(x, p, p->a->arg, p->from);
+    const window_frame *w = &p->w;
+    value n = value_of_row(x, p, p->a->arg, w->from);
     if (n.null) return value_null();
     if (n.i <= 0) sql_raise(&x->c, "22014", "argument of ntile must be greater than zero");
-    int64_t rows = p->to - p->from, small = rows / n.i, large = rows % n.i, k = i - p->from;
+    int64_t rows = w->to - w->from, small = rows / n.i, large = rows % n.i, k = i - w->from;
     if (k < large * (small + 1)) return value_int(k / (small + 1) + 1);
     return value_int(large + (k - large * (small + 1)) / (small ? small : 1) + 1);
 }
 
-/* first_value, last_value, nth_value: a row of the frame. */
-static value value_in_frame(sql_exec *x, const window_part *p, int64_t i)
+/* The n-th row of row i's frame, from 1, or (n = 0) the last one; -1: there is none. */
+static int64_t nth_in_frame(sql_exec *x, const window_part *p, int64_t i, int64_t n)
 {
-    int64_t lo = frame_edge(p, &p->a->from, p->before, i, false);
-    int64_t hi = frame_edge(p, &p->a->to, p->after, i, true), at = lo;
-    if (p->a->kind == AGG_LAST_VALUE) at = hi - 1;
-    if (p->a->kind == AGG_NTH_VALUE) {
-        value n = value_of_row(x, p, p->a->second, i);
-        if (n.null) return value_null();
-        if (n.i <= 0) sql_raise(&x->c, "22016", "argument of nth_value must be greater than zero");
-        at = lo + n.i - 1;
+    const window_frame *w = &p->w;
+    assert(n >= 0);
+    if (p->a->without == EXCLUDE_NOTHING) {
+        if (!n) return w->hi > w->lo ? w->hi - 1 : -1;
+        return w->hi > w->lo && n <= w->hi - w->lo ? w->lo + n - 1 : -1;
     }
-    return lo < hi && at < hi ? value_of_row(x, p, p->a->arg, at) : value_null();
+    int64_t met = 0, at = -1;
+    for (int64_t k = w->lo; k < w->hi; k++) {
+        guard_tick(x->c.guard);
+        if (frame_without(w, i, k)) continue;
+        at = k;
+        if (++met == n) return k;
+    }
+    return n ? -1 : at;
+}
+
+/* first_value, last_value, nth_value: a row of the frame. */
+static value value_in_frame(sql_exec *x, window_part *p, int64_t i)
+{
+    int64_t n = p->a->kind == AGG_LAST_VALUE ? 0 : 1;
+    frame_ends(x, &p->w, i);
+    if (p->a->kind == AGG_NTH_VALUE) {
+        value nth = value_of_row(x, p, p->a->second, i);
+        if (nth.null) return value_null();
+        if (nth.i <= 0)
+            sql_raise(&x->c, "22016", "argument of nth_value must be greater than zero");
+        n = nth.i;
+    }
+    int64_t at = nth_in_frame(x, p, i, n);
+    return at < 0 ? value_null() : value_of_row(x, p, p->a->arg, at);
+}
+
+static void feed_row(sql_exec *x, const window_part *p, agg_state *s, int64_t k)
+{
+    guard_tick(x->c.guard);
+    frame f = row_frame(p, p->w.v[k].row);
+    agg_feed(x, p->a, s, &f);
 }
 
 /* The aggregate of each row's frame; while frames only grow, it goes on from the row before. */
 static void fold_frames(sql_exec *x, window_part *p)
 {
+    window_frame *w = &p->w;
     agg_state s = {0};
-    int64_t lo = p->from, hi = lo; /* what `s` is the aggregate of */
-    for (int64_t i = p->from; i < p->to; i++) {
-        find_peers(x, p, i);
-        int64_t from = frame_edge(p, &p->a->from, p->before, i, false);
-        int64_t to = frame_edge(p, &p->a->to, p->after, i, true);
-        if (from != lo || to < hi) {
+    int64_t lo = w->from, hi = lo; /* what `s` is the aggregate of */
+    for (int64_t i = w->from; i < w->to; i++) {
+        frame_current(x, w, i);
+        frame_ends(x, w, i);
+        if (w->lo != lo || w->hi < hi || p->a->without != EXCLUDE_NOTHING) {
             memset(&s, 0, sizeof s);
-            lo = hi = from;
+            lo = hi = w->lo;
         }
-        for (; hi < to; hi++) {
-            guard_tick(x->c.guard);
-            frame f = row_frame(p, p->v[hi].row);
-            agg_feed(x, p->a, &s, &f);
-        }
-        p->out[p->v[i].row][p->at] = agg_end(x, p->a, &s);
+        for (; hi < w->hi; hi++)
+            if (!frame_without(w, i, hi)) feed_row(x, p, &s, hi);
+        p->out[w->v[i].row][p->at] = agg_end(x, p->a, &s);
     }
 }
 
 static void run_partition(sql_exec *x, window_part *p)
 {
-    assert(p->from < p->to);
+    window_frame *w = &p->w;
+    assert(w->from < w->to);
     if (p->a->kind < AGG_ROW_NUMBER) {
         fold_frames(x, p);
         return;
     }
     int64_t dense = 0;
-    for (int64_t i = p->from; i < p->to; i++) {
+    for (int64_t i = w->from; i < w->to; i++) {
         guard_tick(x->c.guard);
-        find_peers(x, p, i);
-        if (i == p->peers) dense++;
+        frame_current(x, w, i);
+        if (i == w->peers) dense++;
         value r;
         switch (p->a->kind) {
-        case AGG_ROW_NUMBER: r = value_int(i - p->from + 1); break;
-        case AGG_RANK: r = value_int(p->peers - p->from + 1); break;
+        case AGG_ROW_NUMBER: r = value_int(i - w->from + 1); break;
+        case AGG_RANK: r = value_int(w->peers - w->from + 1); break;
         case AGG_DENSE_RANK: r = value_int(dense); break;
         case AGG_PERCENT_RANK:
         case AGG_CUME_DIST: r = share(p); break;
@@ -980,7 +946,7 @@ static void run_partition(sql_exec *x, window_part *p)
         case AGG_LEAD: r = neighbour(x, p, i); break;
         default: r = value_in_frame(x, p, i);
         }
-        p->out[p->v[i].row][p->at] = r;
+        p->out[w->v[i].row][p->at] = r;
     }
 }
 
@@ -1003,15 +969,15 @@ static void run_window(sql_exec *x, const aggregate *a, uint32_t at, frame *up, 
     }
     sort_windowed(x, a, v, n);
     assert(parts.rows.n <= n);
-    window_part p = {.a = a, .v = v, .in = in, .aggs = aggs, .up = up, .at = at, .out = out};
-    if (n) p.before = frame_offset(x, &a->from, up), p.after = frame_offset(x, &a->to, up);
-    for (size_t i = 0; i < n; i = (size_t)p.to) {
+    window_part p = {
+        .a = a, .w = {.a = a, .v = v}, .in = in, .aggs = aggs, .up = up, .at = at, .out = out};
+    if (n) frame_distances(x, &p.w, up);
+    for (size_t i = 0; i < n; i = (size_t)p.w.to) {
         size_t to = i + 1;
         for (; to < n && v[to].part == v[i].part; to++)
-            if (needs_order(a) && !cmp_order(a, v[to - 1].keys, v[to].keys))
+            if (needs_order(a) && !order_cmp(a, v[to - 1].keys, v[to].keys))
                 sql_refuse(&x->c, -1, "a window over rows that may come in any order");
-        p.from = p.peers = p.strangers = (int64_t)i;
-        p.to = (int64_t)to;
+        frame_enter(x, &p.w, (int64_t)i, (int64_t)to);
         run_partition(x, &p);
     }
 }
