@@ -1,16 +1,16 @@
 /*
  * more_statements.c - random statements over what the other generators leave out.
  *
- * x0 has an enumeration, a uuid, a time with a zone, a real, a generated column, a unique index with
- * WHERE, one of an expression and a named constraint; x1 is a tree; x2 gets and loses columns.  As in
- * the others, keys are few, so that they meet.
+ * x0 has an enumeration, a uuid, a time with a zone, a real, a generated column, a unique index
+ * with WHERE, one of an expression and a named constraint; x1 is a tree; x2 gets and loses columns.
+ * As in the others, keys are few, so that they meet.
  */
 #include "more_statements.h"
 
 const char *const more_schema[] = {
     "CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy', 'Zen')",
-    "CREATE TABLE x0 (id int PRIMARY KEY, m mood DEFAULT 'ok', q uuid, z timestamptz, r real, c text,"
-    " twice int GENERATED ALWAYS AS (id * 2) STORED, CONSTRAINT one_q UNIQUE (q, m))",
+    "CREATE TABLE x0 (id int PRIMARY KEY, m mood DEFAULT 'ok', q uuid, z timestamptz, r real,"
+    " c text, twice int GENERATED ALWAYS AS (id * 2) STORED, CONSTRAINT one_q UNIQUE (q, m))",
     "CREATE UNIQUE INDEX x0_low ON x0 (lower(c))",
     "CREATE UNIQUE INDEX x0_sad ON x0 (c) WHERE m = 'sad'",
     "CREATE TABLE x1 (id int PRIMARY KEY, up int, name text)",

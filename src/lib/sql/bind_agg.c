@@ -46,7 +46,7 @@ enum {
     FRAME_WITHOUT_TIES = 0x20000
 };
 
-/* A distance of RANGE: what PostgreSQL has an in_range function for, but floats and times of day. */
+/* A distance of RANGE: what PostgreSQL has an in_range function for, but floats and times. */
 static expr *range_offset(binder *b, const PgQuery__WindowDef *w, const aggregate *a, expr *offset)
 {
     if (a->n_order != 1)

@@ -1,8 +1,8 @@
 /*
  * window_frame.h - which rows of its partition a row's window function looks at.
  *
- * A frame is an interval of the sorted rows, less those that EXCLUDE takes out.  Rows become current
- * in order, so that both ends only move forward.
+ * A frame is an interval of the sorted rows, less those that EXCLUDE takes out.  Rows become
+ * current in order, so that both ends only move forward.
  */
 #ifndef RATEL_SQL_WINDOW_FRAME_H
 #define RATEL_SQL_WINDOW_FRAME_H
