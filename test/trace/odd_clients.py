@@ -107,7 +107,7 @@ def check_settings(server, start):
          [(n, 'read committed') for n in ('dashes', 'a name in capitals', 'a value in capitals', 'two', 'both ways')])
     same('what was set', [s['sql'] for t in proxy.txns() for s in t['statements'] if s['sql'].startswith('SET')],
          ["SET standard_conforming_strings TO 'off'", "SET bytea_output TO 'escape'", "SET work_mem TO '1MB'", "SET geqo TO 'off'", "SET DateStyle TO 'German, DMY'"])
-    same('a session of replication is a mark', [o['why'] for o in proxy.lines() if o.get('mark') == 'unlogged'], ['a session of replication may run any statement'])
+    same('a session of replication is a mark', [o['why'] for o in proxy.lines() if o.get('mark') == 'unlogged'], ['a replication session may run any statement'])
     never_violated('settings', proxy.log)
     database(server, 'oddest', "bytea_output = 'escape'")
     proxy = start(upstream=f'postgres://postgres@/oddest?host={server.home}')

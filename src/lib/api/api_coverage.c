@@ -83,8 +83,7 @@ int ratel_coverage_run(ratel_coverage *out, ratel *r, const ratel_history *h, co
     if (!a->v.h || history_as_recorded(a->v.h) != h->model)
         return api_fail(r, RATEL_EINVAL, "the result belongs to another history");
     if (a->v.outcome != OUTCOME_HOLDS)
-        return api_fail(r, RATEL_EINVAL,
-                        "only of a level that holds is it asked what that is worth");
+        return api_fail(r, RATEL_EINVAL, "coverage is computed only for a level that holds");
     cc.h = h->model;
     mem_init(&cc.work, r->fn, r->ud, &cc.c.guard);
     cc.q = api_question(r, a->v.given);

@@ -166,7 +166,7 @@ int ratel_module_take(ratel_history **out, ratel *r, const ratel_history *h, con
 int api_bare(ratel *r, const ratel_history *h, const char *what)
 {
     if (!h->model->assumed) return RATEL_OK; /* changes make a history like any other */
-    return api_fail(r, RATEL_EUNSUPPORTED, "%s is not done under what modules add", what);
+    return api_fail(r, RATEL_EUNSUPPORTED, "%s is not possible together with modules", what);
 }
 
 int ratel_result_assumption(const ratel_result *a, size_t i, const char **module,

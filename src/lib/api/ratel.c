@@ -582,7 +582,7 @@ int api_check(ratel_result **out, ratel *r, const ratel_history *h, const char *
     if (!level_named(&l, level)) return api_no_level(r, level);
     if (!h->model->frozen) return api_fail(r, RATEL_EINVAL, "the history is still being built");
     if (by && h->model->assumed)
-        return api_fail(r, RATEL_EUNSUPPORTED, "another solver does not know what modules add");
+        return api_fail(r, RATEL_EUNSUPPORTED, "another solver cannot use what modules add");
     ratel_result *a = r->fn(r->ud, NULL, 0, sizeof *a);
     if (!a) return api_fail(r, RATEL_ENOMEM, "out of memory");
     memset(a, 0, sizeof *a);
@@ -714,7 +714,7 @@ int ratel_result_implied(ratel_result **out, ratel *r, const ratel_result *stron
     bool so = level_session_order(&l, option(r, API_OPTION_session_order) != 0);
     const verdict *s = &stronger->v;
     if (s->assumed)
-        return api_fail(r, RATEL_EINVAL, "under what modules add each level is asked by itself");
+        return api_fail(r, RATEL_EINVAL, "with modules, each level must be asked by itself");
     if (s->outcome != OUTCOME_HOLDS ||
         !level_implies(s->level.id, s->session_order, s->level.realtime, l.id, so, l.realtime))
         return api_fail(r, RATEL_EINVAL, "%s does not say that %s holds", s->level.name, l.name);

@@ -109,7 +109,7 @@ void audit_engine(engine *e, guard *g, mem *work, mem *states, const audit_optio
     const level_info *level = level_of_logs_named(name);
     const char *instead = level ? NULL : level_refused(name);
     if (!level)
-        guard_fail(g, GUARD_HISTORY, "the log's level \"%s\" is none that audit knows%s%s", name,
+        guard_fail(g, GUARD_HISTORY, "audit does not know the log's level \"%s\"%s%s", name,
                    instead ? ": " : "", instead ? instead : "");
     memset(e, 0, sizeof *e);
     e->guard = g;

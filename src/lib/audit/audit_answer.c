@@ -133,12 +133,12 @@ void answer_violated(engine *e, audit_answer *a)
     else if (is_unique_error(e))
         a->reason = sentence(
             e,
-            "statement %u of transaction %s cannot have failed so in any serial order; "
+            "statement %u of transaction %s cannot have failed like this in any serial order; "
             "PostgreSQL's manual documents such unique errors of overlapping transactions at "
             "SERIALIZABLE, and --unique-errors allow accepts them",
             (unsigned)a->statement, a->txn);
     else
-        a->reason = sentence(e, "statement %u of transaction %s cannot have answered so",
+        a->reason = sentence(e, "statement %u of transaction %s cannot have returned this answer",
                              (unsigned)a->statement, a->txn);
 }
 

@@ -255,7 +255,7 @@ const char *hidden_value_of(hidden_values *h, uint32_t key, uint32_t txn, uint32
     assert(txn < h->e->log->txns.n);
     const hidden_write *w = write_of(h, key, txn, stmt);
     if (!w || !w->is) {
-        *why = "a value that was written is not shown, and the replay does not tell it";
+        *why = "a value that was written is not shown, and the replay does not determine it";
         return NULL;
     }
     if (order_is_known(h, key)) return w->is;

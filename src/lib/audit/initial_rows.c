@@ -577,12 +577,12 @@ static void see_plan(initial_rows *w, const plan *p, const log_stmt *s, open_use
     }
     const log_text *text = &w->e->log->texts.at[s->text];
     if (p->kind == S_DO || statement_names(text, "setval") || statement_names(text, "set_config")) {
-        w->lost = "a statement does more than its words tell";
+        w->lost = "a statement does more than its text shows";
         return;
     }
     if (p->n_writes || (changes && p->target && of == UINT32_MAX) ||
         (!changes && p->kind != S_SELECT)) {
-        if (u->tables) w->lost = "a statement does more with them than what their rows tell";
+        if (u->tables) w->lost = "a statement does more with them than their rows show";
         return;
     }
     u->writes = changes;

@@ -389,7 +389,8 @@ static void refuse_live_knobs(const knob_set *k, guard *g)
                                               KNOB_RETRIES,    KNOB_REVERSE};
     for (size_t i = 0; i < sizeof live_only / sizeof *live_only; i++)
         if (knob_given(k, live_only[i]))
-            guard_fail(g, GUARD_INVAL, "the knob %s is for run: the simulated store has none of it",
+            guard_fail(g, GUARD_INVAL,
+                       "the knob %s is for run: the simulated store does not have it",
                        knob_at(live_only[i], NULL));
 }
 

@@ -134,7 +134,8 @@ void plant_parse(plant *p, guard *g, uint32_t kind, bool lists, bool absent)
                    "cannot plant %s: reads and writes of single keys do not show it", a->name);
     if (a->plantable == 3 && !absent)
         guard_fail(g, GUARD_UNSUPPORTED,
-                   "cannot plant %s here: use a workload with ranges, as random-range", a->name);
+                   "cannot plant %s here: use a workload with ranges, such as random-range",
+                   a->name);
     if (a->plantable == 2 && !lists)
         guard_fail(g, GUARD_UNSUPPORTED,
                    "cannot plant %s among registers: use the workload list-append", a->name);

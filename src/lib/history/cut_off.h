@@ -2,8 +2,8 @@
  * cut_off.h - recordings that were cut off.
  *
  * A recorder that names itself in the header, as the member "recorder", ends its file with the line
- * {"mark":"end",...}.  Where that mark is missing, lines were lost: with a full disk, a recorder
- * that was killed, or a copy that is not whole.
+ * {"mark":"end",...}.  Where that mark is missing, lines were lost: the disk was full,
+ * the recorder was killed, or the copy is incomplete.
  */
 #ifndef RATEL_HISTORY_CUT_OFF_H
 #define RATEL_HISTORY_CUT_OFF_H

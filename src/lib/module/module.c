@@ -319,7 +319,7 @@ static void keep_addition(ratel_module_call *c, const ratel_module_edge *edges,
         for (uint32_t i = 0; i < size; i++) {
             added_edge e;
             if (!edge_in(&edges[at++], &e)) {
-                host_refuse(c, "it added an edge of no known kind");
+                host_refuse(c, "it added an edge of an unknown kind");
                 return;
             }
             additions_edge(c->added, e);
@@ -440,7 +440,7 @@ const char *module_check(const ratel_module *module)
     for (const char *s = module->name; *s; s++)
         if (!((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9') ||
               *s == '-' || *s == '_'))
-            return "its name has other characters than letters, digits, - and _";
+            return "its name has characters other than letters, digits, - and _";
     return module->map || module->extend ? NULL : "it has no hook";
 }
 

@@ -309,7 +309,7 @@ static void leave(column_in *c)
     assert(!c->left && c->p == c->end);
     /* Taking may move the buffer, so the place is counted from its end. */
     if (take_integer(s, 8) != c->sum)
-        source_fail(s, s->pos - 8, "wrong checksum: the column before is damaged");
+        source_fail(s, s->pos - 8, "wrong checksum: the preceding column is damaged");
 }
 
 /* Reads a whole column of unsigned integers into a growing array of 4-byte elements. */

@@ -680,10 +680,11 @@ static void say_violation(teller *k)
     }
     if (t->c->instead_of) {
         open_line(k, LINE_PLAIN, 0);
-        strbuf_printf(b,
-                      "%s, which is weaker, is violated too: that was found by search, and no "
-                      "argument about few transactions shows it.",
-                      t->c->instead_of);
+        strbuf_printf(
+            b,
+            "%s, which is weaker, is violated too: that was found by search, and no argument about "
+            "a few transactions shows it.",
+            t->c->instead_of);
         close_line(k);
     }
     blank(k);

@@ -198,7 +198,7 @@
       shape('text', {class: 'axis-text', x: 8, y: p.height + 18}, p.timed ? 'time' : 'order'));
     if (!p.timed)
       g.append(shape('text', {class: 'axis-text', x: p.gutter, y: p.height + 18},
-        'no times: left to right as far as sessions and reads tell'));
+        'no times: ordered from left to right as far as sessions and reads show'));
     let free = -1e9;
     for (const [x, at] of p.ticks) {
       const w = at.length * 6.1;

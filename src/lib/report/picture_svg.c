@@ -145,7 +145,7 @@ static double draw_axis(const picture *p, strbuf *b)
     }
     if (!p->timed)
         text_at(b, p->gutter, y + 14, " font-size=\"10\" fill=\"#6b7280\"",
-                "no times: left to right as far as sessions and reads tell");
+                "no times: ordered from left to right as far as sessions and reads show");
     return p->left_out ? 42 : 26;
 }
 

@@ -267,8 +267,8 @@ static enum outcome certify_judged(const iso_question *q, const question *asked,
     iso_judgement j;
     judge_iso(&j, q, asked, h, kept, work);
     if (j.outside)
-        guard_fail(work->guard, GUARD_UNSUPPORTED, "%s; outside of the engine: %s", small,
-                   j.reason);
+        guard_fail(work->guard, GUARD_UNSUPPORTED,
+                   "%s; the engine of the built-in levels does not handle %s", small, j.reason);
     if (j.outcome == OUTCOME_UNDECIDED) guard_fail(work->guard, GUARD_UNSUPPORTED, "%s", j.reason);
     if (j.outcome == OUTCOME_VIOLATED && !j.core.n && j.faulty == NO_ID)
         guard_fail(work->guard, GUARD_UNSUPPORTED,

@@ -19,8 +19,9 @@ void find_argument(explanation *e, mem *m, const verdict *v, const history *h, m
     if (v->assumed || history_has_sums(h)) {
         e->m = m;
         e->anomaly = v->anomaly;
-        e->why_not = !v->assumed ? "it is about sums, and the reason says which"
-                                 : "it rests on what modules add, which is told in their own words";
+        e->why_not = !v->assumed
+                         ? "it is about sums, and the reason says which"
+                         : "it rests on what modules add, which is stated in their own words";
         return;
     }
     if (q.level.id == LEVEL_LIN) h = key_sessions(h, m);

@@ -135,7 +135,7 @@ static bool decide_added(hearing *x, const char **why)
     g->chains_only = x->p.log == KEEP_LOG; /* which reasons can be given for */
     if (g->wild_lists && (!asg_slots(g) || g->slots->impossible)) {
         *why = "lists with repeated elements, writes or deletes that no order explains are not "
-               "decided under what modules add";
+               "decided together with modules";
         return false;
     }
     decide_build(&x->p, ask);

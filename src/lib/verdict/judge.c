@@ -80,8 +80,10 @@ static bool refuse_undone_reads(hearing *x)
     strbuf_init(&b, x->v->mem);
     strbuf_str(&b, "transaction ");
     atom_json(x->h, label_atom(x->h, x->h->txn_label[reader]), &b);
-    strbuf_str(&b, " may have read what another one wrote and undid at a savepoint, which "
-                   "read-uncommitted allows and this build does not follow");
+    strbuf_str(
+        &b,
+        " may have read what another one wrote and undid at a savepoint, which read-uncommitted "
+        "allows, but which this build does not track");
     strbuf_cstr(&b);
     x->found = x->blank;
     x->found.reason = b.at;
@@ -117,7 +119,7 @@ static char *refusal_by_key(const hearing *x)
         atom_json(h, label_atom(h, h->txn_label[inverted]), &b);
         strbuf_str(&b, " ends before it begins");
     } else if (t == NO_ID) {
-        strbuf_str(&b, "linearizable is not decided under what modules add");
+        strbuf_str(&b, "linearizable is not decided together with modules");
     } else {
         strbuf_str(&b, "linearizable is about single operations, and transaction ");
         atom_json(h, label_atom(h, h->txn_label[t]), &b);
@@ -424,7 +426,7 @@ static void tell_nothing_to_check(verdict *v, const history *h, mem *work)
     strbuf_init(&b, work);
     strbuf_str(&b, "nothing to check: no committed transaction");
     if (history_skipped(h)) {
-        strbuf_str(&b, "; operations that are no transactions were skipped: ");
+        strbuf_str(&b, "; operations that are not transactions were skipped: ");
         history_skipped_text(h, &b);
     }
     verdict_reason(v, strbuf_cstr(&b));

@@ -95,7 +95,7 @@ static bool check_order(iso_court *x)
     claim_recheck(&c, x->h, x->work, &wrong);
     if (!wrong) return true;
     if (wrong != claim_too_large)
-        guard_fail(x->work->guard, GUARD_BUG, "the order found does not keep the definition: %s",
+        guard_fail(x->work->guard, GUARD_BUG, "the order found does not satisfy the definition: %s",
                    wrong);
     iso_reason(x, "an order was found, and is too large to be checked against the definition");
     return false;

@@ -74,7 +74,7 @@ static void tell_satisfiable(verdict *v, const history *h, emit_formula *f, cons
         snprintf(why, sizeof why, "%s found an order, which was replayed", s->name);
     } else {
         drop_model(v);
-        snprintf(why, sizeof why, "%s found an order that does not stand: %.200s", s->name,
+        snprintf(why, sizeof why, "%s found an order that is wrong: %.200s", s->name,
                  wrong ? wrong : "");
     }
     verdict_reason(v, why);
@@ -104,7 +104,7 @@ static void tell_answer(verdict *v, const history *h, emit_formula *f, const oth
                  s->name, s->name, encoding);
         verdict_reason(v, why);
     } else {
-        snprintf(why, sizeof why, "%s gave up, for want of memory or of a method", s->name);
+        snprintf(why, sizeof why, "%s gave up, for lack of memory or of a method", s->name);
         verdict_reason(v, why);
     }
     if (v->outcome != OUTCOME_UNDECIDED) v->decided_by = decider_of(s->name);

@@ -501,7 +501,7 @@ static bool step_sees(prover *x, parser *p)
             parse_fail(p, s, "no hop of this level");
         if (!ok) return false;
     }
-    if (!fits_shape(law, hops, 0)) return prover_no(x, "the level wants more hops");
+    if (!fits_shape(law, hops, 0)) return prover_no(x, "the level requires more hops");
     if (!hops || (at == t && !law->shape[0]) || at == w || recheck_install(&x->c, at, k) == NO_ID)
         return prover_no(x, "the last one is no other writer of the key");
     if (w != NO_ID) prover_put(x, prover_before(x, at, w));
@@ -590,7 +590,7 @@ static bool hop_rw_among(prover *x, parser *p, txn_id at, txn_id *to)
         else if (x->side[y] == SIDE_BEHIND)
             prover_put(x, prover_before(x, commit_of(x, y), axiom_version(x, at, k)));
         else if (w == NO_ID)
-            ok = prover_no(x, "nobody stands before the initial version");
+            ok = prover_no(x, "no version comes before the initial one");
         else
             prover_put(x, prover_before(x, commit_of(x, w), axiom_version(x, y, k)));
         guard_tick(x->m->guard);
@@ -673,11 +673,11 @@ static bool step_from(prover *x, parser *p)
     value_id v;
     uint32_t lit, at = 0;
     if (!axiom_read_op(x, p, &t, &o, &k)) return false;
-    if (prover_uncommitted(x, t)) return prover_no(x, "reads are from nobody at this level");
+    if (prover_uncommitted(x, t)) return prover_no(x, "reads have no writers at this level");
     if (!source_value(&x->s, t, o, k, &v))
         return prover_no(x, "the operation did not read the key");
     if (source_of(&x->s, t, o, k, v, &one) != SOURCE_MANY)
-        return prover_no(x, "the read has not several candidates");
+        return prover_no(x, "the read does not have several candidates");
     prover_put_not(x, prover_took_part(x, t));
     if (source_may(&x->s, t, o, k, v, NO_ID)) {
         if (!prover_reads(x, t, o, k, NO_ID, &lit)) return false;
@@ -784,7 +784,7 @@ static bool step_fault(prover *x, parser *p)
     txn_id t = parse_txn_word(p, false);
     if (!prover_takes_part(x, t)) return false;
     if (x->c.v->level.id == LEVEL_RU && txn_status_of(x->c.h, t) != TXN_COMMITTED)
-        return prover_no(x, "nobody of unknown outcome takes part at this level");
+        return prover_no(x, "no transaction of unknown outcome takes part at this level");
     bool faulty = prover_uncommitted(x, t) ? source_garbage(&x->s, t) : source_faulty(&x->s, t);
     if (!faulty) return prover_no(x, "every read of the transaction can be explained");
     prover_put_not(x, prover_took_part(x, t));

@@ -458,8 +458,9 @@ bool exhaust(checker *c, sources *s, const char **why)
     trial x = {.r = &r, .s = s, .claim = *c->v, .h = h, .runs = runs};
     history flat = *h;
     if (h->assumed) {
-        *why = l == LEVEL_LIN ? "orders of single operations are not tried under assumptions"
-                              : recheck_refuses_additions(c);
+        *why = l == LEVEL_LIN
+                   ? "orders of single operations are not tried together with assumptions"
+                   : recheck_refuses_additions(c);
         if (*why) return false;
         additions *add = recheck_without_points(c);
         if (!add) return true; /* helper points in a circle have no place in any order */

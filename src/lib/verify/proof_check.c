@@ -114,13 +114,14 @@ bool prover_reads(prover *x, txn_id t, op_id o, key_id k, txn_id w, uint32_t *li
     }
     value_id v;
     txn_id one = NO_ID;
-    if (prover_uncommitted(x, t)) return prover_no(x, "reads are from nobody at this level");
+    if (prover_uncommitted(x, t)) return prover_no(x, "reads have no writers at this level");
     if (!source_value(&x->s, t, o, k, &v))
         return prover_no(x, "the operation did not read the key");
     switch (source_of(&x->s, t, o, k, v, &one)) {
     case SOURCE_INTERNAL: return prover_no(x, "its own writes explain the read");
     case SOURCE_NONE: return prover_no(x, "nothing explains the read: that is a fault");
-    case SOURCE_UNSURE: return prover_no(x, "it is not known whom the list was read from");
+    case SOURCE_UNSURE:
+        return prover_no(x, "it is not known which transaction the list was read from");
     case SOURCE_ONE:
         if (one != w) return prover_no(x, "it cannot have read from that transaction");
         *lit = prover_took_part(x, t);
@@ -408,8 +409,8 @@ static bool step_rup(prover *x, parser *p)
         }
         int did = conflict ? 0 : propagate(x, hint_id - 1);
         if (!did) {
-            ok = prover_no(x, conflict ? "hints behind the contradiction"
-                                       : "a hint says nothing here");
+            ok = prover_no(x,
+                           conflict ? "hints after the contradiction" : "a hint says nothing here");
             break;
         }
         conflict = did < 0;

@@ -207,7 +207,8 @@ static bool resolve(checker *c, uint32_t p, seen *r)
     if (!pick && writers + (initial && !c->open[r->key]) > 1)
         return recheck_no(c, t, "a read has several possible writers, and the answer names none");
     if (w == NO_ID) {
-        if (!initial) return recheck_no(c, t, "read what no transaction of the order installs");
+        if (!initial)
+            return recheck_no(c, t, "read a value that no transaction of the order installs");
         c->init[r->key] = x; /* one initial value per key */
     }
     r->value = w == NO_ID ? 0 : c->place[c->w_txn[w]];

@@ -54,7 +54,7 @@ static bool load_places(checker *c, event_places *x)
     for (size_t i = 0; i < e->n; i++) {
         uint32_t of = e->at[i].of, at = e->at[i].at, place = (uint32_t)i + 1;
         if (of >= (at == AT_POINT ? add->points : c->h->txns))
-            return recheck_no(c, NO_ID, "the order of events names what there is not");
+            return recheck_no(c, NO_ID, "the order of events names an event that does not exist");
         uint32_t *to = at == AT_POINT   ? &x->point[of]
                        : at == AT_BEGIN ? &x->begin[of]
                                         : &x->commit[of];

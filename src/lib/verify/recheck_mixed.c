@@ -175,5 +175,5 @@ bool recheck_serial_among(checker *c)
     uint32_t p = 1;
     while (!into[p]) p++;
     return recheck_no(c, c->v->order[p - 1],
-                      "lies on or behind a cycle of serializable transactions");
+                      "lies on or after a cycle of serializable transactions");
 }

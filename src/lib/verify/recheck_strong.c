@@ -199,7 +199,8 @@ static bool check_commits(checker *c, const times *z)
             any = true;
         }
         if (any && recheck_stamp(c->h, t, 2, &at) && happened_before(z, earliest, at))
-            return recheck_no(c, t, "committed after itself, or one that stands behind it");
+            return recheck_no(c, t,
+                              "committed after itself, or after one that comes later in the order");
     }
     return true;
 }
@@ -288,8 +289,9 @@ bool recheck_real_time(checker *c)
         if (time_of(c->h, t, true, &end) && end < earliest_end) earliest_end = end;
         if (time_of(c->h, t, false, &begin) && earliest_end < begin &&
             (uint64_t)begin - (uint64_t)earliest_end >= drift)
-            return recheck_no(c, t,
-                              "began after its own end, or that of one that stands behind it");
+            return recheck_no(
+                c, t,
+                "began after its own end, or after the end of one that comes later in the order");
     }
     return true;
 }

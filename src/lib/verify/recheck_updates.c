@@ -158,7 +158,7 @@ static bool sort_updates(graph *g)
     }
     vec_free(c->m, &ready);
     mem_put(c->m, missing);
-    return done == all || recheck_no(c, NO_ID, "those that write have a cycle");
+    return done == all || recheck_no(c, NO_ID, "the transactions that write form a cycle");
 }
 
 /* Does anything behind reader p lead to something that p follows, none of it ranked beyond `high`?

@@ -331,7 +331,7 @@ static bool check_edge(checker *c, const cycle_link *e)
     if (e->from >= h->txns || e->to >= h->txns || e->from == e->to)
         return recheck_no(c, NO_ID, "an edge of the cycle is none");
     if (txn_status_of(h, e->from) == TXN_ABORTED || txn_status_of(h, e->to) == TXN_ABORTED)
-        return recheck_no(c, e->from, "an aborted transaction on the cycle");
+        return recheck_no(c, e->from, "an aborted transaction is on the cycle");
     if (!strcmp(e->edge, "so"))
         return (c->v->session_order && txn_status_of(h, e->from) == TXN_COMMITTED &&
                 h->txn_session[e->from] == h->txn_session[e->to] && e->from < e->to) ||

@@ -123,7 +123,8 @@ static bool sources_wait(stuck_set *z, const waiting_read *r)
     switch (source_of(&x->s, r->t, r->o, r->k, v, &one)) {
     case SOURCE_INTERNAL: return prover_no(x, "its own writes explain the read");
     case SOURCE_NONE: return prover_no(x, "nothing explains the read: that is a fault");
-    case SOURCE_UNSURE: return prover_no(x, "it is not known whom the list was read from");
+    case SOURCE_UNSURE:
+        return prover_no(x, "it is not known which transaction the list was read from");
     case SOURCE_ONE:
         return (one != NO_ID && x->side[one]) ||
                prover_no(x, "a read waits for nobody that waits or is out");

@@ -376,14 +376,15 @@ static int decide_history(const args *a, synth *s, int level, const ratel_histor
     if (counts_aborted(a) && !steps) {
         size_t at = strlen(p->why);
         snprintf(p->why + at, sizeof p->why - at,
-                 "; outside of the engine, --aborted reads is not decided");
+                 "; and this search does not decide --aborted reads");
         return EXIT_UNDECIDED;
     }
     int got = steps ? decide_by_clauses(a, s, level, h, p)
                     : decide_plain(p, s, level, !so || strcmp(so, "off") != 0);
     size_t n = strlen(p->why);
     if (d.outside && !p->broken)
-        snprintf(p->why + n, sizeof p->why - n, "; outside of the engine: %.200s", d.reason);
+        snprintf(p->why + n, sizeof p->why - n,
+                 "; the engine of the built-in levels does not handle %.200s", d.reason);
     return got < 0 ? EXIT_UNDECIDED : got ? EXIT_HOLDS : EXIT_VIOLATED;
 }
 

@@ -73,7 +73,7 @@ int ci_open(ci_report *ci, const args *a)
         return EXIT_USAGE;
     }
     if (a->value[O_TAP] && a->value[O_JSON]) {
-        complain("--tap and --json both say what standard output is; give one of them");
+        complain("--tap and --json both choose what standard output is; give only one of them");
         return EXIT_USAGE;
     }
     if (!warnings_known(a)) return EXIT_USAGE;
@@ -318,7 +318,8 @@ int ci_finish(ci_report *ci, int status)
 {
     const args *a = ci->a;
     if (ci->short_of_memory) {
-        complain("no report is written, since memory was too short for all of its answers");
+        complain(
+            "no report is written, because there was not enough memory for all of its answers");
         return status == EXIT_HOLDS ? EXIT_UNDECIDED : status;
     }
     bool whole = write_report(ci, O_JUNIT, write_junit, status);

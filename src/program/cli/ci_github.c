@@ -115,6 +115,6 @@ void github_summarise(const ci_report *ci, FILE *f)
         fputs("\n</details>\n", f);
         told++;
     }
-    if (failed > told) fprintf(f, "\n%zu more failures are not told in full.\n", failed - told);
+    if (failed > told) fprintf(f, "\n%zu more failures are not shown in full.\n", failed - told);
     fputc('\n', f);
 }

@@ -362,7 +362,7 @@ static int collected(const check *c, const ci_case *k)
         complain("%s: the level holds, but a warning that --fail-on-warning names fails the check",
                  k->history);
     if (k->outcome == EXIT_UNDECIDED && !ci_fails(k) && !c->a->value[O_QUIET])
-        complain("%s: undecided, and let pass by --on-undecided", k->history);
+        complain("%s: undecided, which --on-undecided lets pass", k->history);
     return k->status;
 }
 
@@ -444,7 +444,7 @@ static void leave_open(check *c, const char *name, const char *level, const viol
 {
     char why[512];
     snprintf(why, sizeof why,
-             "%zu %s found and accepted by the baseline, but further ones were not all looked for: "
+             "%zu %s found and accepted by the baseline, but not all further ones were looked for: "
              "%.300s",
              l->n, l->n == 1 ? "violation was" : "violations were", l->why);
     complain("%s: %s: %s", name, level, why);
@@ -502,8 +502,7 @@ static void keep_coverage(check *c, const char *name, const ratel_history *h, co
     char head[256];
     text_kept t = {0};
     if (!c->told->strongest[c->told->at]) return;
-    snprintf(head, sizeof head, "%s: what this answer was worth, \"holds\":\n",
-             ratel_result_level(a));
+    snprintf(head, sizeof head, "%s: what the answer \"holds\" is worth:\n", ratel_result_level(a));
     if (keep_text(head, strlen(head), &t)) complain("out of memory");
     merge_status(c, coverage_tell(c->a, NULL, &t, name, h, a));
     c->told->text[c->told->at] = t.at;

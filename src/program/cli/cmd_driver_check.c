@@ -195,17 +195,17 @@ static void check_isolations(checker *k)
     if (!usable(k)) return;
     k->one.isolation = "no-such-level";
     enum db_answer a = begin(&k->one);
-    expect(k, a == DB_BROKEN, "An isolation level that does not exist is answered by failed",
-           "it was answered by %s", word_of(a));
+    expect(k, a == DB_BROKEN, "An unknown isolation level gets the answer \"failed\"",
+           "the answer was %s", word_of(a));
     if (a == DB_OK) k->db.driver->abort(&k->one);
     k->one.isolation = k->db.isolation;
     exec_talk *t = exec_session_talk(&k->one);
     exec_talk_begin(t, "no-such-operation");
     a = exec_talk_send(t);
-    expect(k, a == DB_BROKEN, "An operation that does not exist is answered by failed",
-           "it was answered by %s (%s)", word_of(a), k->one.error);
+    expect(k, a == DB_BROKEN, "An unknown operation gets the answer \"failed\"",
+           "the answer was %s (%s)", word_of(a), k->one.error);
     a = get_alone(&k->one, 1);
-    if (!expect(k, a == DB_OK, "The session is of use after that", "%s", k->one.error))
+    if (!expect(k, a == DB_OK, "The session can still be used after that", "%s", k->one.error))
         reconnect(&k->one);
 }
 
@@ -221,8 +221,7 @@ static void check_put(checker *k)
     a = begin(s);
     if (a == DB_OK) a = d->put(s, 1, 11);
     if (a == DB_OK) a = d->get(s, 1, false);
-    expect(k, a == DB_OK && !s->absent && s->value == 11,
-           "A transaction reads what it has put itself", "%s",
+    expect(k, a == DB_OK && !s->absent && s->value == 11, "A transaction reads its own put", "%s",
            a == DB_OK ? "it does not" : s->error);
     a = d->commit(s);
     expect(k, a == DB_OK, "It commits", "%s", s->error);
@@ -231,12 +230,12 @@ static void check_put(checker *k)
            a == DB_OK ? "it does not" : s->error);
     a = put_alone(s, 1, 12);
     if (a == DB_OK) a = get_alone(s, 1);
-    expect(k, a == DB_OK && s->value == 12, "A put replaces the value of a key that is there", "%s",
+    expect(k, a == DB_OK && s->value == 12, "A put replaces the value of an existing key", "%s",
            a == DB_OK ? "it does not" : s->error);
     const int64_t large = ((int64_t)1 << 62) + 1;
     a = put_alone(s, 2, large);
     if (a == DB_OK) a = get_alone(s, 2);
-    expect(k, a == DB_OK && s->value == large, "Numbers of 63 bits come back whole",
+    expect(k, a == DB_OK && s->value == large, "Numbers of 63 bits come back unchanged",
            "%lld came back as %lld (see \"numbers\" in doc/drivers.md)%s", (long long)large,
            (long long)s->value, a == DB_OK ? "" : s->error);
 }
@@ -254,9 +253,8 @@ static void check_abort(checker *k)
     a = get_alone(s, 3);
     bool old = a == DB_OK && !s->absent && s->value == 31;
     a = get_alone(s, 4);
-    expect(k, old && a == DB_OK && s->absent,
-           "What it had put is gone, and the old values are back", "%s",
-           a == DB_OK ? "they are not" : s->error);
+    expect(k, old && a == DB_OK && s->absent, "Its puts are gone, and the old values are back",
+           "%s", a == DB_OK ? "they are not" : s->error);
 }
 
 static void check_delete(checker *k)
@@ -292,7 +290,7 @@ static void check_range(checker *k)
     const driver *d = k->db.driver;
     db_session *s = &k->one;
     static const char sentence[] =
-        "A range has its keys from the first to before the last, in order";
+        "A range returns the keys from its start up to, but without, its end, in order";
     if (!declares(k, EXEC_RANGE)) {
         skip(k, sentence, "range is not declared");
         return;
@@ -302,11 +300,13 @@ static void check_range(checker *k)
     if (a == DB_OK) a = d->range(s, 104, 110, 0);
     bool right = a == DB_OK && s->rows.n == 3 && s->rows.at[0].key == 104 &&
                  s->rows.at[0].value == 10 && s->rows.at[1].key == 106 && s->rows.at[2].key == 108;
-    expect(k, right, sentence, "%s", a == DB_OK ? "it has others" : s->error);
+    expect(k, right, sentence, "%s", a == DB_OK ? "it returns other rows" : s->error);
     if (a == DB_OK) a = d->range(s, 100, 120, 2);
     expect(k, a == DB_OK && s->rows.n == 2 && s->rows.at[0].key == 102,
-           "A limit keeps the first ones", "%s", a == DB_OK ? "it does not" : s->error);
-    static const char backwards[] = "A range that begins at its end has its keys from there";
+           "A range with a limit returns its first rows", "%s",
+           a == DB_OK ? "it does not" : s->error);
+    static const char backwards[] =
+        "A reverse range returns the keys from its end, in reverse order";
     s->reverse = true;
     if (!declares(k, EXEC_REVERSE)) {
         skip(k, backwards, "reverse is not declared");
@@ -314,7 +314,7 @@ static void check_range(checker *k)
         if (a == DB_OK) a = d->range(s, 104, 110, 2);
         right = a == DB_OK && s->rows.n == 2 && s->rows.at[0].key == 108 &&
                 s->rows.at[0].value == 8 && s->rows.at[1].key == 106;
-        expect(k, right, backwards, "%s", a == DB_OK ? "it has others" : s->error);
+        expect(k, right, backwards, "%s", a == DB_OK ? "it returns other rows" : s->error);
     }
     s->reverse = false;
     d->abort(s);
@@ -322,7 +322,7 @@ static void check_range(checker *k)
 
 static void check_lock(checker *k)
 {
-    static const char sentence[] = "A locking read reads";
+    static const char sentence[] = "A locking read returns the value";
     if (!declares(k, EXEC_LOCK)) {
         skip(k, sentence, "lock is not declared");
         return;
@@ -338,7 +338,7 @@ static void check_add(checker *k)
 {
     const driver *d = k->db.driver;
     db_session *s = &k->one;
-    static const char sentence[] = "An addition answers with the sum, an upsert makes the row";
+    static const char sentence[] = "An addition returns the sum, and an upsert creates the row";
     if (!declares(k, EXEC_ADD)) {
         skip(k, sentence, "add is not declared");
         return;
@@ -356,10 +356,10 @@ static void check_add(checker *k)
     if (a == DB_OK) a = d->get(s, 7, false);
     expect(k, a == DB_OK && sum && none && made && added && s->value == 75, sentence, "%s",
            a != DB_OK ? s->error
-           : !sum     ? "the sum is another one"
-           : !none    ? "an addition to a row that is not there has no null as its value"
-           : !made    ? "an upsert of a row that is not there answers something else"
-           : !added   ? "an upsert of a row that is there answers something else"
+           : !sum     ? "the sum is wrong"
+           : !none    ? "an addition to a row that does not exist does not return null"
+           : !made    ? "an upsert of a row that does not exist returns another value"
+           : !added   ? "an upsert of an existing row returns another value"
                       : "the sum was not written");
     d->abort(s);
 }
@@ -388,7 +388,7 @@ static void check_savepoint(checker *k)
     if (a == DB_OK) a = get_alone(s, 9);
     expect(k, a == DB_OK && undone && s->value == 94, sentence, "%s",
            a != DB_OK ? s->error
-           : undone   ? "what was kept is not there"
+           : undone   ? "what was kept is missing"
                       : "what was undone is not undone");
 }
 
@@ -398,7 +398,7 @@ static void check_autocommit(checker *k)
     const driver *d = k->db.driver;
     db_session *s = &k->one;
     static const char sentence[] =
-        "A write outside of a transaction is there at once, and for good";
+        "A write outside of a transaction takes effect at once and is permanent";
     if (!d->alone) {
         skip(k, sentence, "autocommit is not declared");
         return;
@@ -412,13 +412,13 @@ static void check_autocommit(checker *k)
     expect(k, a == DB_OK && seen && !s->absent && s->value == 202, sentence, "%s",
            a != DB_OK ? s->error
            : !seen    ? "a read outside of a transaction does not show it"
-                      : "it is gone when an abort and a new session have followed");
+                      : "it is gone after an abort and a new session");
 }
 
 static void check_tombstones(checker *k)
 {
     db_session *s = &k->one;
-    static const char sentence[] = "A buried row is absent, and its tombstone shows";
+    static const char sentence[] = "A buried row is absent, and its tombstone can be seen";
     if (!declares(k, EXEC_BURY)) {
         skip(k, sentence, "bury is not declared");
         return;
@@ -569,10 +569,11 @@ static void check_sessions(checker *k)
            h[first].error);
     unsigned right = 0;
     for (uint32_t i = 0; i < n; i++) right += holds_count(k, &h[i]);
-    expect(k, right == n, "All that they committed is there", "of %u sessions %u", n, right);
-    static const char sentence[] = "Sessions that count up one key lose nothing that was committed";
+    expect(k, right == n, "Everything that they committed is there", "of %u sessions %u", n, right);
+    static const char sentence[] =
+        "No committed increment is lost when sessions increment the same key";
     if (!keeps_updates(k)) {
-        skip(k, sentence, "no contract rules lost updates out");
+        skip(k, sentence, "no contract rules out lost updates");
         return;
     }
     run_helpers(k, h, n, true);
@@ -580,12 +581,12 @@ static void check_sessions(checker *k)
     for (uint32_t i = 0; i < n; i++) committed += h[i].committed, refused += h[i].refused;
     enum db_answer a = get_alone(&k->one, 200);
     if (a != DB_OK) {
-        expect(k, false, sentence, "what they made of it cannot be read: %s", k->one.error);
+        expect(k, false, sentence, "the value of the key cannot be read: %s", k->one.error);
         return;
     }
     expect(
         k, k->one.value == (int64_t)committed, sentence,
-        "%u increments were answered by done and %u by refused, but the value is %lld: either an "
+        "%u increments were answered \"done\" and %u \"refused\", but the value is %lld: either an "
         "outcome is mapped wrongly or the engine loses updates",
         committed, refused, (long long)k->one.value);
 }
@@ -648,7 +649,7 @@ static void check_stopped(checker *k)
     pid_t pid = t->child->process.pid;
     uint32_t usual = t->timeout_ms;
     if (a != DB_OK || !pid) {
-        expect(k, false, "A driver that is stopped within a commit", "%s", s->error);
+        expect(k, false, "A driver is stopped during a commit", "%s", s->error);
         return;
     }
     t->timeout_ms = SHORT_MS;
@@ -660,8 +661,8 @@ static void check_stopped(checker *k)
     expect(k, a == DB_LOST && ms < 10000,
            "A commit that is not answered in time has an unknown outcome", "%s after %llu ms",
            word_of(a), (unsigned long long)ms);
-    expect(k, kill(pid, 0) != 0, "The program that was late is gone", "process %ld is still there",
-           (long)pid);
+    expect(k, kill(pid, 0) != 0, "The program that did not answer in time has been ended",
+           "process %ld is still there", (long)pid);
 }
 
 static void check_killed(checker *k)
@@ -675,14 +676,14 @@ static void check_killed(checker *k)
     a = k->db.driver->get(s, 9, false);
     bool inside = own_of(k)->hello.inside;
     expect(k, a == (inside ? DB_BROKEN : DB_LOST),
-           "A driver that is killed within a transaction is noticed", "%s", word_of(a));
+           "It is noticed that a driver was killed during a transaction", "%s", word_of(a));
     if (inside) return;
     bool back = reconnect(s);
     if (!expect(k, back, "A new session works after that", "%s", s->error)) return;
     a = get_alone(s, 9);
     expect(k, a == DB_OK && !s->absent && s->value == 91,
-           "What the killed one had committed is there, and what it had not is not", "%s",
-           a == DB_OK ? "it is otherwise: does the driver commit before it is told to?" : s->error);
+           "What the killed program had committed is there, and nothing else of it", "%s",
+           a == DB_OK ? "this is not so: does the driver commit before it is asked to?" : s->error);
 }
 
 static void check_farewell(checker *k)
@@ -707,9 +708,9 @@ static void check_farewell(checker *k)
 static void give_up(checker *k)
 {
     if (own_of(k)->wrong)
-        expect(k, false, "The driver keeps to the protocol to the end", "%s", own_of(k)->why);
+        expect(k, false, "The driver keeps the protocol until the end", "%s", own_of(k)->why);
     else
-        skip(k, "What would follow", "no new session could be connected");
+        skip(k, "The remaining checks", "no new session could be connected");
 }
 
 /* --- the command ------------------------------------------------------------------------------ */
@@ -732,7 +733,7 @@ static void check_session(checker *k)
         }
     }
     bool made = load_empty(k, false, false);
-    if (!expect(k, made && reconnect(s), "The table is made anew", "%s", k->db.error)) return;
+    if (!expect(k, made && reconnect(s), "The table is created again", "%s", k->db.error)) return;
     if (!own_of(k)->hello.inside) {
         check_stopped(k);
         expect(k, reconnect(s), "A new session works after that", "%s", s->error);
@@ -775,7 +776,7 @@ static int report(checker *k)
     }
     int here = own_of(k)->warden.failed_here;
     if (k->failed && here) { /* it would be held against the driver */
-        complain("driver-check: %s here, so what FAILED says nothing about the driver",
+        complain("driver-check: %s here, so the checks that FAILED say nothing about the driver",
                  here == GUARD_NOMEM
                      ? "memory ran out"
                      : "a request could not be sent, or a process or thread not started");

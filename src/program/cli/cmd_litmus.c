@@ -84,7 +84,7 @@ static char *file_text(litmus *l, const char *path, size_t *n)
     char buf[1 << 14];
     struct stat s;
     if (!stat(path, &s) && !S_ISREG(s.st_mode)) { /* a pipe might stay silent for ever */
-        complain("%s: a script is a regular file", path);
+        complain("%s: a script must be a regular file", path);
         return NULL;
     }
     FILE *f = fopen(path, "r");

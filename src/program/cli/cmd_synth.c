@@ -183,7 +183,7 @@ static void render_entry(strbuf *b, void *what)
                    found  ? "A history was found that the levels of --allow permit and those of "
                             "--forbid do not."
                    : open ? "Whether there is such a history is undecided."
-                          : "There is no such history up to the scope.");
+                          : "There is no such history within the scope.");
     jw_member_text(w, "source", "synth");
     jw_member_array(w, "paragraphs");
     jw_object(w);

@@ -85,7 +85,7 @@ static bool parse_proxy(tracing *t, uint64_t *limit, uint64_t *rotate)
         return false;
     }
     if (!a->value[O_TLS_CERT] != !a->value[O_TLS_KEY]) {
-        complain("trace: --tls-cert and --tls-key belong together");
+        complain("trace: --tls-cert and --tls-key must be given together");
         return false;
     }
     if (a->value[O_TLS_CERT] && !tls_available()) {
@@ -93,7 +93,7 @@ static bool parse_proxy(tracing *t, uint64_t *limit, uint64_t *rotate)
         return false;
     }
     if (a->value[O_FAIL_OPEN] && a->value[O_FAIL_CLOSED]) {
-        complain("trace: --fail-open and --fail-closed are opposites");
+        complain("trace: --fail-open and --fail-closed cannot be combined");
         return false;
     }
     if (a->value[O_COMPRESS] && strcmp(a->value[O_COMPRESS], "zstd") != 0) {
@@ -585,8 +585,10 @@ static int collect(args *a)
 static void versions_summary(const args *a, const change_counts *c)
 {
     if (c->truncated)
-        complain("trace: %llu TRUNCATE: what they removed is not in the order of versions",
-                 (unsigned long long)c->truncated);
+        complain(
+            "trace: %llu TRUNCATE statements: the rows that they removed are not in the order of "
+            "versions",
+            (unsigned long long)c->truncated);
     if (a->value[O_QUIET]) return;
     fprintf(stderr, "%llu transactions, %llu writes, %llu deletes, %llu changes of other tables",
             (unsigned long long)c->txns, (unsigned long long)c->writes,

@@ -229,7 +229,7 @@ void coverage_warn(const args *a, const char *history, const ratel_history *h,
     if (a->value[O_QUIET] || ratel_coverage_run(&c, a->context, h, r, QUICK_CHANGES, 1)) return;
     uint64_t decided = c.seen + c.missed;
     if (decided < FEWEST_CHANGES || percent(c.seen, decided) >= WEAK_PERCENT) return;
-    complain("%s: this run says little: of %llu wrong reads, only %u%% would have been seen (use "
+    complain("%s: this run shows little: of %llu wrong reads, only %u%% would have been seen (use "
              "more sessions or fewer keys, or run longer)",
              history, (unsigned long long)decided, percent(c.seen, decided));
 }

@@ -157,11 +157,12 @@ static void tell_text(told *t, const char *history)
     fprintf(f, ": %s (", synth_level_name(t->s, t->number));
     visible_to(f, t->given);
     fprintf(f, "): violated\nFound: %s.\n\nThese transactions show it", t->reason);
-    fputs(t->shrunk.minimal ? "; without any of them, the rest keeps the level:\n" : ":\n", f);
+    fputs(t->shrunk.minimal ? "; without any one of them, the others satisfy the level:\n" : ":\n",
+          f);
     tell_transactions(t);
     if (t->n_lines) {
-        fputs("\nThe definition asks for all of this, and no order (and no visibility) of them "
-              "gives all of it:\n",
+        fputs("\nThe definition requires all of this, and no order (and no visibility) of these "
+              "transactions satisfies all of it:\n",
               f);
         for (size_t i = 0; i < t->n_lines; i++) {
             fputs("  ", f);
@@ -172,7 +173,7 @@ static void tell_text(told *t, const char *history)
     } else {
         fputs(
             "\nWhatever outcomes and sources of reads are chosen, no order (and no visibility) of "
-            "them satisfies the definition.\n",
+            "these transactions satisfies the definition.\n",
             f);
     }
     if (*t->checked)
@@ -232,12 +233,15 @@ static void tell_markdown(told *t, const char *history)
     fputs(".\n", f);
     if (!t->part) return;
     fputs("\n**These transactions show it**", f);
-    fputs(t->shrunk.minimal ? "; without any of them, the rest keeps the level:\n\n" : ":\n\n", f);
+    fputs(t->shrunk.minimal ? "; without any one of them, the others satisfy the level:\n\n"
+                            : ":\n\n",
+          f);
     markdown_transactions(t);
     if (t->n_lines)
-        fputs("\n**The definition asks for all of this**, and no order (and no visibility) of them "
-              "gives all of it:\n\n",
-              f);
+        fputs(
+            "\n**The definition requires all of this**, and no order (and no visibility) of these "
+            "transactions satisfies all of it:\n\n",
+            f);
     for (size_t i = 0; i < t->n_lines; i++) {
         fputs("- ", f);
         code_to(f, t->lines[i], strlen(t->lines[i]));
@@ -375,7 +379,7 @@ static void paragraphs_json(json_writer *w, const told *t, strbuf *text)
     if (t->n_lines) {
         jw_object(w);
         jw_member_text(w, "title",
-                       "The definition asks for all of this, and no order gives all of it");
+                       "The definition requires all of this, and no order satisfies all of it");
         jw_member_array(w, "list");
         for (size_t i = 0; i < t->n_lines; i++) jw_text(w, t->lines[i]);
         jw_end_array(w);
@@ -385,10 +389,11 @@ static void paragraphs_json(json_writer *w, const told *t, strbuf *text)
     if (t->part) {
         jw_object(w);
         jw_member_text(w, "title", "The transactions");
-        jw_member_text(w, "text",
-                       t->shrunk.minimal
-                           ? "Without any one of those shown, the rest keeps the level."
-                           : "Those shown break the level; some may be unnecessary.");
+        jw_member_text(
+            w, "text",
+            t->shrunk.minimal
+                ? "Without any one of the transactions shown, the others satisfy the level."
+                : "The transactions shown violate the level; some of them may be unnecessary.");
         jw_end_object(w);
         jw_object(w);
         jw_member_text(w, "title", *t->checked ? "Not checked again" : "Checked again");

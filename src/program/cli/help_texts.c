@@ -162,7 +162,7 @@ static const struct {
       "the table is not complete: time, memory or interrupt"}},
     {CMD_REPRO,
      {"the violation was shown again", "it was not shown within the tries",
-      "the recording is not violated, cannot be turned into statements, or time was up"}},
+      "the recording violates nothing, cannot be turned into statements, or time was up"}},
     {CMD_STAT | CMD_CONVERT | CMD_GEN | CMD_TRACE | CMD_LEVELS,
      {"completed", NULL, "not completed: time, memory or interrupt"}},
 };
@@ -235,7 +235,10 @@ static const help_example examples[] = {
      "count how often it shows"},
     {CMD_TEST, "test --db \"$DATABASE_URL\" --junit report.xml --baseline accepted.txt", "in CI"},
     {CMD_AUDIT, "audit log.jsonl", "at the level that the log names"},
-    {CMD_AUDIT, "audit --level serializable --shrink small.jsonl log.jsonl", "and make it small"},
+    {CMD_AUDIT, "audit --level serializable --shrink small.jsonl log.jsonl",
+     "and write a small "
+     "log that fails in "
+     "the same way"},
     {CMD_AUDIT, "audit --level si --init dump.sql log.jsonl",
      "with the rows that were there before"},
     {CMD_TRACE, "trace proxy --listen :6432 --upstream postgres:///shop --dump -o shop.jsonl",

@@ -216,9 +216,9 @@ void litmus_print_html(const litmus_table *t, FILE *f)
           "top}td.happened{background:#fbd5d0}td.aborted,td.blocked{background:#e3efd9}"
           "td.absent{background:#f1f7ea}td.error{background:#ffe9a8}td.not-applicable{color:#666}"
           "pre{margin:.4em 0 0;font-size:12px}summary{cursor:pointer}</style></head><body>\n"
-          "<h1>What the databases let through</h1>\n<p>A cell tells what became of the anomaly: it "
-          "happened; a transaction was refused (aborted); a session had to wait (blocked); all ran "
-          "through and read right (absent).</p>\n",
+          "<h1>What the databases let through</h1>\n<p>A cell says what became of the anomaly: it "
+          "happened; a transaction was refused (aborted); a session had to wait (blocked); all of "
+          "them completed and read correct values (absent).</p>\n",
           f);
     for (size_t from = 0, to; from < t->rows.n; from = to) {
         to = same_database(t, from);

@@ -230,11 +230,12 @@ static void take_operations(live *l, live_program *lp, const knob_set *k, bool g
     lp->adds = d->add && !dirty;
     if (lp->savepoints && lp->work.class->flags & WORK_MEANING)
         guard_fail(failed, GUARD_INVAL,
-                   "savepoints do not fit a workload that reckons with what it has read");
+                   "savepoints cannot be used in a workload whose writes depend on its reads");
     if (lp->savepoints && dirty && given)
-        guard_fail(failed, GUARD_INVAL,
-                   "at read-uncommitted others may see what a savepoint undoes, which no history "
-                   "can say");
+        guard_fail(
+            failed, GUARD_INVAL,
+            "at read-uncommitted, others may see what a savepoint undoes, and a history cannot "
+            "express that");
     if (lp->savepoints && !d->nest && given)
         guard_fail(failed, GUARD_INVAL, "%s has no savepoints here", l->db.version);
     if (lp->singles && !d->alone && given)
@@ -363,8 +364,7 @@ bool live_can_disturb(const live *l, const live_options *o)
         return false;
     }
     if (!o->faults.n || !l->db.driver->process || !o->stepped) return true;
-    complain("--faults: an engine is killed while sessions run at the same time, not with "
-             "--schedule step");
+    complain("--faults: with --schedule step, an engine cannot be killed");
     return false;
 }
 

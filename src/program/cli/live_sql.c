@@ -105,15 +105,15 @@ int live_sql_run(args *a, live *l, const live_options *o, run_counts *c, live_sq
     if (!sql_given(o, &r.z)) return EXIT_USAGE;
     if (!live_can_disturb(l, o)) return EXIT_USAGE;
     if (o->faults.n && l->db.driver->process && !r.w->fuzz) {
-        complain("--faults: an engine is killed during sql-fuzz, predicates, upserts, "
-                 "constraints and cursors, "
-                 "of which it is known what has to be there then, not during %s",
-                 o->workload);
+        complain(
+            "--faults: an engine can be killed during sql-fuzz, predicates, upserts, constraints "
+            "and cursors, because it is known which rows must be there afterwards; it cannot be "
+            "killed during %s",
+            o->workload);
         return EXIT_USAGE;
     }
     if (o->faults.n && o->stepped) {
-        complain("--faults: SQL workloads are disturbed while sessions run at the same time, not "
-                 "with --schedule step");
+        complain("--faults: with --schedule step, SQL workloads cannot be disturbed");
         return EXIT_USAGE;
     }
     if (l->db.parts) {

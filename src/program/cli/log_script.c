@@ -98,7 +98,7 @@ static void add_log_txn(log_taking *t, size_t i, const log_txn *x)
     for (uint32_t k = 0; k < x->n_stmts; k++) {
         strbuf b;
         strbuf_init(&b, t->m);
-        if (x->stmts[k].opaque) t->why = "a statement is not wholly known";
+        if (x->stmts[k].opaque) t->why = "a statement is not completely known";
         put_statement(t, &x->stmts[k], &b);
         script_op o = {.kind = 'q',
                        .sql = said(t, &b),

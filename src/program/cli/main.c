@@ -52,8 +52,8 @@ const command commands[] = {
      "standard error. What was written is read back: if operations are missing, or anything else\n"
      "that a verdict may depend on (the initial state, outcomes, times, hints, locks, levels of\n"
      "transactions), Ratel says what and how often, OUT stays as it was, and the exit status is\n"
-     "3; with --lossy it writes the rest. OUT may be - for standard output; it is compressed if\n"
-     "its name ends in .gz or .zst.\n",
+     "3; with --lossy, OUT gets what the format can hold. OUT may be - for standard output; it is\n"
+     "compressed if its name ends in .gz or .zst.\n",
      cmd_convert},
     {"gen", CMD_GEN, "[options] [-o FILE]", "generate a history with known ground truth",
      "Runs a workload on a simulated multi-version store and writes the recorded history.\n"
@@ -75,7 +75,7 @@ const command commands[] = {
     {"verify", CMD_VERIFY, "[options] CERTIFICATE HISTORY",
      "re-check a verdict from its certificate",
      "Checks a certificate that check wrote against the history, with code that is independent\n"
-     "of the code that decided the verdict: an order of the transactions is replayed, a\n"
+     "of the code that decided the verdict: an order of the transactions is replayed, and a\n"
      "contradiction is followed step by step. Prints proved, or refused and the reason.\n",
      cmd_verify},
     {"synth", CMD_SYNTH, "[--allow L,...] [--forbid L,...] [options]",
@@ -107,10 +107,12 @@ const command commands[] = {
      cmd_test},
     {"power", CMD_POWER, "--db URL [--isolation L] [options]",
      "say which workload finds which bug, and how soon",
-     "Runs workloads against the database through clients with a bug each (faulty:BUG:URL), in\n"
-     "runs of 50, 100, 200 and so on transactions, and checks each history as test does. The\n"
-     "table says for each workload and bug how many transactions it took until the bug was\n"
-     "found; `-` means that it was not found within --txns (800 unless given). A line below the\n"
+     "Runs workloads against the database through clients that each have one bug\n"
+     "(faulty:BUG:URL), in runs of 50, 100, 200 and so on transactions, and checks each history "
+     "as\n"
+     "test does. The table says for each workload and bug how many transactions it took until the\n"
+     "bug was found; `-` means that it was not found within --txns (800 unless given). A line "
+     "below the\n"
      "table says which workload to choose. The first column shows the same runs without a bug.\n",
      cmd_power},
     {"driver-check", CMD_DRIVER_CHECK, "[options] COMMAND",
@@ -126,23 +128,23 @@ const command commands[] = {
      "show which anomalies a database lets through",
      "Runs scripted interleavings of two to four sessions, one statement at a time, and prints\n"
      "for each isolation level what became of the anomaly: it happened; a transaction was refused\n"
-     "(aborted); a session had to wait (blocked); all ran through and read right (absent); the\n"
-     "case cannot be written for this database (not-applicable); or an error. Lines below the\n"
-     "table compare the strongest levels that every recording is consistent with to the level\n"
-     "that the product documents. A case is a name of --list, or a file whose name ends with\n"
-     ".spec; doc/litmus.md describes the language. Without a name all cases are run, and without\n"
-     "--isolation they are run at every level of the database. With --specs DIR the scripts are\n"
-     "PostgreSQL's own isolation specs: they are run as isolationtester runs them, their output\n"
-     "is compared with what PostgreSQL expects (exit status 1 if it differs), and a log of each\n"
-     "permutation is audited.\n",
+     "(aborted); a session had to wait (blocked); all of them completed and read correct values\n"
+     "(absent); the case cannot be written for this database (not-applicable); or an error. Lines\n"
+     "below the table compare the strongest levels that every recording is consistent with to the\n"
+     "level that the product documents. A case is a name of --list, or a file whose name ends\n"
+     "with .spec; doc/litmus.md describes the language. Without a name all cases are run, and\n"
+     "without --isolation they are run at every level of the database. With --specs DIR the\n"
+     "scripts are PostgreSQL's own isolation specs: they are run as isolationtester runs them,\n"
+     "their output is compared with what PostgreSQL expects (exit status 1 if it differs), and a\n"
+     "log of each permutation is audited.\n",
      cmd_litmus},
     {"repro", CMD_REPRO, "--db URL --isolation L [--level L] [options] HISTORY [-o PREFIX]",
-     "turn a violated recording into a script that shows the violation again",
+     "turn a recorded violation into a script that shows it again",
      "Shrinks the recording, turns it into statements of a few sessions, and runs them one at a\n"
      "time in the order of their times; if that does not show the violation, in other orders.\n"
      "Then statements and sessions are removed as long as the violation still shows. Whether it\n"
      "shows is decided by check (for a log of SQL, by audit) from what the database has just\n"
-     "returned. HISTORY may have lists, or be a log of SQL transactions. Writes PREFIX.spec (for\n"
+     "returned. HISTORY may contain lists, or may be a log of SQL. Writes PREFIX.spec (for\n"
      "ratel litmus), PREFIX.sql (for terminals) and PREFIX.md (a report with versions, settings,\n"
      "statements and the argument).\n",
      cmd_repro},

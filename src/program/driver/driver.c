@@ -496,8 +496,7 @@ static bool mixed_part(db *d, const char *text, size_t n, double *share)
     p->level = mixed_level(d->driver, d->isolation);
     if (!p->level)
         db_fail(d->error,
-                "%s of %s has no rule in a mixture, so that nobody could say what such a run must "
-                "keep",
+                "a mixture cannot contain %s of %s: what a run with it must keep is not defined",
                 d->isolation, d->driver->name);
     return p->level != NULL;
 }
@@ -579,11 +578,12 @@ const driver *driver_of(const char *url, char *error, size_t *rest)
         return adapters[a].driver;
     }
     /* (The whole URL may hold a password.) */
-    db_fail(error,
-            "\"%.*s\" is no kind of database; expected sqlite:FILE, postgres://..., mysql://..., "
-            "redis://..., etcd://..., lmdb:DIR, rocksdb:DIR, bdb:DIR, postgres:temp, mariadb:temp, "
-            "or exec:COMMAND",
-            n < 60 ? (int)n : 60, url);
+    db_fail(
+        error,
+        "\"%.*s\" is not a kind of database; expected sqlite:FILE, postgres://..., mysql://..., "
+        "redis://..., etcd://..., lmdb:DIR, rocksdb:DIR, bdb:DIR, postgres:temp, mariadb:temp, "
+        "or exec:COMMAND",
+        n < 60 ? (int)n : 60, url);
     return NULL;
 }
 

@@ -116,7 +116,7 @@ static void deliver(exec_child *c, const char *text, size_t n)
     int64_t id;
     if (!exec_json_parse(&c->json, &c->mem, text, n)) {
         char what[120];
-        snprintf(what, sizeof what, "a line on its standard output is no JSON: %s", c->json.why);
+        snprintf(what, sizeof what, "a line on its standard output is not JSON: %s", c->json.why);
         blame_line(c, what, text, n);
         return;
     }
@@ -132,7 +132,7 @@ static void deliver(exec_child *c, const char *text, size_t n)
             w->n = n;
             return;
         }
-    blame_line(c, "an answer to nothing that was asked", text, n);
+    blame_line(c, "an answer to a request that was not sent", text, n);
 }
 
 /* Under the lock; memory that is not there is the end of this child. */
@@ -140,7 +140,7 @@ static void feed(exec_child *c, const char *text, size_t n)
 {
     if (guard_armed(&c->guard)) {
         c->warden->failed_here = GUARD_NOMEM;
-        declare_dead(c, false, "wrote more than there is memory for");
+        declare_dead(c, false, "wrote more than fits into memory");
         return;
     }
     size_t from = c->unfinished.n, at = 0;
@@ -156,7 +156,7 @@ static void feed(exec_child *c, const char *text, size_t n)
     }
     if (at) memmove(c->unfinished.at, c->unfinished.at + at, end - at);
     c->unfinished.n = end - at;
-    if (c->unfinished.n > EXEC_LINE) declare_dead(c, true, "wrote a line without an end");
+    if (c->unfinished.n > EXEC_LINE) declare_dead(c, true, "wrote a line without a line break");
 }
 
 /* Waits for something to read, without the lock; false: an end of file. */

@@ -565,7 +565,7 @@ static enum db_answer exec_get(db_session *s, int64_t key, bool lock)
     s->tomb = s->absent && is_true(j, "tomb");
     if (s->absent) return DB_OK;
     if (s->db->lists ? list_value(s, j, value) : exec_json_int(j, value, &s->value)) return DB_OK;
-    return exec_talk_blame(t, "the value is no whole number and no list of them");
+    return exec_talk_blame(t, "the value is neither a whole number nor a list of whole numbers");
 }
 
 static enum db_answer write_request(db_session *s, const char *op, int64_t key, int64_t value)
@@ -628,7 +628,7 @@ static enum db_answer exec_range(db_session *s, int64_t from, int64_t to, uint32
         db_row row;
         if (j->nodes.at[i].kind != EXEC_JSON_ARRAY || j->nodes.at[i].span != 3 ||
             !exec_json_int(j, i + 1, &row.key) || !exec_json_int(j, i + 2, &row.value))
-            return exec_talk_blame(t, "a row is no pair of whole numbers");
+            return exec_talk_blame(t, "a row is not a pair of whole numbers");
         vec_push(s->mem, &s->rows, row);
     }
     return DB_OK;
@@ -648,7 +648,7 @@ static enum db_answer exec_add(db_session *s, int64_t key, int64_t amount, bool 
     s->newest = is_true(j, "newest");
     s->absent = j->nodes.at[value].kind == EXEC_JSON_NULL;
     if (s->absent || exec_json_int(j, value, &s->value)) return DB_OK;
-    return exec_talk_blame(t, "the value is no whole number");
+    return exec_talk_blame(t, "the value is not a whole number");
 }
 
 static enum db_answer exec_nest(db_session *s, enum db_nesting what)
@@ -756,9 +756,10 @@ static enum db_answer exec_query(db_session *s, const char *text, const char *co
     }
     int64_t count = 0;
     uint32_t rows = exec_json_member(j, 0, "rows"), affected = exec_json_member(j, 0, "count");
-    if (rows && !keep_rows(s, j, rows)) return exec_talk_blame(t, "rows of a query are no rows");
+    if (rows && !keep_rows(s, j, rows))
+        return exec_talk_blame(t, "the rows of a query are not an array of rows");
     if (affected && (!exec_json_int(j, affected, &count) || count < 0))
-        return exec_talk_blame(t, "count is no number");
+        return exec_talk_blame(t, "count is not a number");
     s->affected = affected ? (uint64_t)count : s->n_rows;
     return DB_OK;
 }

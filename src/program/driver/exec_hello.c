@@ -279,24 +279,26 @@ static const char *hello_error(const exec_json *j, db *d, mem *m, exec_hello *h)
     char version[64];
     int64_t protocol;
     uint32_t node = exec_json_member(j, 0, "protocol");
-    if (!node || !exec_json_int(j, node, &protocol)) return "protocol is no number";
+    if (!node || !exec_json_int(j, node, &protocol)) return "protocol is not a number";
     if (protocol != EXEC_PROTOCOL) return "another version of the protocol; this is version 1";
-    if (!shown_text(j, "driver", h->driver, sizeof h->driver)) return "driver is no text";
-    if (!shown_text(j, "engine", h->engine, sizeof h->engine)) return "engine is no text";
-    if (!shown_text(j, "version", version, sizeof version)) return "version is no text";
+    if (!shown_text(j, "driver", h->driver, sizeof h->driver)) return "driver is not a string";
+    if (!shown_text(j, "engine", h->engine, sizeof h->engine)) return "engine is not a string";
+    if (!shown_text(j, "version", version, sizeof version)) return "version is not a string";
     snprintf(d->version, sizeof d->version, "%.60s %.60s", h->engine, version);
-    if (!isolations(j, h)) return "isolations is no list of words";
+    if (!isolations(j, h)) return "isolations is not a list of words";
     if (!word_list(j, "operations", operations, &h->operations))
-        return "operations is no list of words";
-    if (!word_list(j, "snapshot", statements, &h->snapshot)) return "snapshot is no list of words";
+        return "operations is not a list of words";
+    if (!word_list(j, "snapshot", statements, &h->snapshot))
+        return "snapshot is not a list of words";
     if (!either(j, "sessions", "one", "many", &h->many)) return "sessions is neither one nor many";
     if (!where_data_are(j, h)) return "data is none of outside, files, child";
     if (!either(j, "numbers", "json", "text", &h->text)) return "numbers is neither json nor text";
     if (!either(j, "waits", "maybe", "never", &h->never_waits))
         return "waits is neither maybe nor never";
-    if (!whole(j, "max_sessions", 100000, &h->most)) return "max_sessions is no number from 1 on";
+    if (!whole(j, "max_sessions", 100000, &h->most))
+        return "max_sessions is not a number of at least 1";
     if (!whole(j, "timeout_ms", LONGEST_MS, &h->timeout_ms))
-        return "timeout_ms is no number from 1 to 600000";
+        return "timeout_ms is not a number from 1 to 600000";
     if (!contracts(j, m, h)) return "contracts has no level and source for each isolation";
     if (h->inside && !h->many)
         return "data are in the child, but every session would have a child of its own";

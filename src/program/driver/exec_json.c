@@ -121,7 +121,7 @@ static bool parse_value(cursor *c, int depth)
 {
     skip_space(c);
     if (c->p >= c->end) return refuse(c, "the line is cut off");
-    if (depth > DEEPEST) return refuse(c, "too many brackets inside each other");
+    if (depth > DEEPEST) return refuse(c, "brackets are nested too deeply");
     if (*c->p == '"') return parse_string(c);
     if (*c->p == '-' || (*c->p >= '0' && *c->p <= '9')) return parse_number(c);
     if (*c->p != '{' && *c->p != '[') return parse_word(c);

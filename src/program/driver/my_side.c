@@ -231,7 +231,7 @@ static const char *describe_table(side_work *w, const char *table)
     for (unsigned i = 0; (row = mysql_fetch_row(r)); i++) {
         const char *type = common_type(row[1], row[2]);
         if (!type) why = "a column has a type that is not understood";
-        if (row[4] && *row[4]) why = "a column makes its values by itself";
+        if (row[4] && *row[4]) why = "a column generates its values itself";
         if (!strcmp(row[5], "PRI") && (strstr(row[1], "char") || strstr(row[1], "text")))
             why = "its key is a text, which may be compared without regard to case";
         bool filled = row[6] && strcmp(row[6], "NULL") != 0;

@@ -178,8 +178,9 @@ static bool read_columns(side_reader *d, side_table *t)
         const char *initial = PQgetvalue(r, i, 3), *identity = PQgetvalue(r, i, 4);
         const char *serial = serial_type(type, initial);
         if (*PQgetvalue(r, i, 6) != 't' || *PQgetvalue(r, i, 5) == 't')
-            snprintf(t->why, sizeof t->why, "column %.60s is %.60s%s, or sorts in a way of its own",
-                     name, type, *PQgetvalue(r, i, 5) == 't' ? " and is generated" : "");
+            snprintf(t->why, sizeof t->why,
+                     "column %.60s is %.60s%s, or has a collation of its own", name, type,
+                     *PQgetvalue(r, i, 5) == 't' ? " and is generated" : "");
         strbuf_printf(&t->columns, i ? ", %s" : "%s", name);
         strbuf_printf(&t->create, "%s%s %s", i ? ", " : "", name, serial ? serial : type);
         if (*PQgetvalue(r, i, 2) == 't') strbuf_str(&t->create, " NOT NULL");

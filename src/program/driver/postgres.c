@@ -401,8 +401,8 @@ static bool is_direct(db *d, PGconn *c)
     snprintf(mine, sizeof mine, "%d", PQbackendPID(c));
     if (!strcmp(pid, mine)) return true;
     db_fail(d->error,
-            "a pooler, which may give each transaction another session of the server, is before "
-            "it: add pooled=on to the URL, or name the server itself");
+            "there is a pooler in front of the server, and it may run each transaction in another "
+            "session of the server: add pooled=on to the URL, or connect to the server directly");
     return false;
 }
 
@@ -910,8 +910,8 @@ static bool pg_enclose(db *d)
     d->misuse = !done;
     if (!done)
         db_fail(d->error,
-                "the user of the URL is a superuser, and statements of a log must not run "
-                "with all rights: name one made with CREATE ROLE ... LOGIN CREATEDB");
+                "the user of the URL is a superuser, and statements of a log must not run with all "
+                "privileges: use one made with CREATE ROLE ... LOGIN CREATEDB");
     if (done && again && !role) done = drop_made(d, c, true);
     /* a server of our own goes as a whole: dropping costs more than a database that nobody uses */
     if (done && role) snprintf(d->place, sizeof d->place, "ratel_log_%u", ++d->made_databases);

@@ -404,7 +404,7 @@ static enum db_answer read_list(db_session *s, int64_t key)
     s->text.n = 0;
     bool watch = watch_key(s, key);
     if (!watch && last_write(c, key)) {
-        db_fail(s->error, "others may push before EXEC: nobody knows what the list will be");
+        db_fail(s->error, "others may push before EXEC, so the list that EXEC makes is not known");
         return DB_REFUSED;
     }
     redisAppendCommand(c->context, "LRANGE %s:%lld 0 -1", s->db->place, (long long)key);

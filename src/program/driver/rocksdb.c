@@ -210,7 +210,7 @@ static bool rocks_adopt(db *d)
     rocksdb_transaction_destroy(txn);
     rocksdb_readoptions_destroy(read);
     if (failed_to_open(d, error)) return false;
-    if (!known) db_fail(d->error, "RocksDB: what this run has loaded is not there any more");
+    if (!known) db_fail(d->error, "RocksDB: the rows that this run loaded are no longer there");
     return d->made = known;
 }
 

@@ -685,7 +685,7 @@ static int give_params(sqlite3_stmt *t, const char *const *params, uint32_t n)
     return code;
 }
 
-/* False: there is no memory for its text, which is not to be taken for another value. */
+/* False: there is not enough memory for its text, which is not to be taken for another value. */
 static bool keep_cell(db_session *s, sqlite3_stmt *t, int column)
 {
     int type = sqlite3_column_type(t, column);

@@ -139,10 +139,11 @@ static void tell_finding(reference *r, const reference_finding *f, audit_answer 
     if (f->txn != UINT32_MAX) tell_place(r, a, f->txn);
     if (f->end == REFERENCE_HOLDS && r->e.forced_errors) {
         a->verdict = AUDIT_UNDECIDED;
-        a->reason = sentence(r,
-                             "no contradiction, but %s did not give %u of the errors of the log, "
-                             "which depend on the moment",
-                             version, (unsigned)r->e.forced_errors);
+        a->reason = sentence(
+            r,
+            "no contradiction, but %s did not give %u of the errors of the log, which depend on "
+            "timing",
+            version, (unsigned)r->e.forced_errors);
         return;
     }
     if (f->end == REFERENCE_HOLDS && r->e.drawn_twice) {
@@ -175,10 +176,11 @@ static void tell_finding(reference *r, const reference_finding *f, audit_answer 
                              "its snapshot",
                              a->txn, version);
     else if (a->statement)
-        a->reason = sentence(r,
-                             "statement %u of transaction %s cannot have answered so: %s does "
-                             "not on any snapshot that it may have had",
-                             (unsigned)a->statement, a->txn, version);
+        a->reason = sentence(
+            r,
+            "statement %u of transaction %s cannot have returned this answer: %s does not return "
+            "it on any snapshot that the statement may have had",
+            (unsigned)a->statement, a->txn, version);
     else
         a->reason =
             sentence(r, "transaction %s cannot have committed: %s refuses it", a->txn, version);
@@ -221,7 +223,7 @@ static reference_finding decide_else_as_sent(reference *r, reference_finding f)
     }
     if (f.end == REFERENCE_VIOLATED) {
         f.end = REFERENCE_UNDECIDED;
-        f.why = "statement by statement it gives the answers, transaction by transaction not";
+        f.why = "it gives the answers statement by statement, but not transaction by transaction";
         return f;
     }
     r->replay = again;

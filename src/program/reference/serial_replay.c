@@ -175,7 +175,8 @@ reference_finding decide_serially(snapshot_replay *r)
     if (r->n <= EVERY_ORDER) f = try_every_order(r, f);
     if (f.end != REFERENCE_UNDECIDED) return f;
     if (!f.why)
-        f.why = "the order of the commits does not explain the answers; not every other was tried";
+        f.why = "the order of the commits does not explain the answers; not every other order was "
+                "tried";
     if (r->e->kind != ENGINE_POSTGRES || plan->strict) return f;
     snapshot_replay s;
     replay_init(&s, r->e);

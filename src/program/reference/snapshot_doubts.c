@@ -47,7 +47,7 @@ const char *why_no_violation(const snapshot_replay *r)
     if (e->draws)
         return "the log uses values that the engine chooses (a sequence, a clock, a random number),"
                " and the answers may differ because of them";
-    if (r->picked) return "an earlier write may have chosen other rows than the engine did";
+    if (r->picked) return "an earlier write may have changed other rows than it did in the engine";
     if (e->forced_errors) return "an error of an earlier statement was not reproduced";
     for (size_t i = 0; i < r->tried.n; i++) {
         const run_outcome *o = &r->tried.at[i].outcome;

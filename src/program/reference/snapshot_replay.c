@@ -295,7 +295,7 @@ static void look_for_other_choice(snapshot_replay *r, uint32_t i, uint32_t state
     engine_rollback(r->e, c);
     if (!run_on(r, i, state, &c, &o) || o.how != ANSWERS_AGREE)
         guard_fail(r->e->guard, GUARD_IO,
-                   "the reference engine answered otherwise the second time");
+                   "the reference engine gave another answer the second time");
 }
 
 void replay_note_picks(snapshot_replay *r, uint32_t i)

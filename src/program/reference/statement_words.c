@@ -292,7 +292,7 @@ static const char *beyond_in_url(const char *before, const char *word)
                                         NULL};
     bool runs = !strcmp(before, "execute") && strcmp(word, "function") != 0 &&
                 strcmp(word, "procedure") != 0;
-    if (runs || in_list(word, never)) return "it runs statements that are texts until then";
+    if (runs || in_list(word, never)) return "it runs statements that it builds as text";
     return NULL;
 }
 
@@ -307,10 +307,10 @@ const char *words_beyond(const char *text, size_t n, bool mariadb)
         body |= !strcmp(word, "function") || !strcmp(word, "procedure") || !strcmp(word, "do");
         /* U&"\0064blink" is a name, too */
         bool escaped = !strcmp(word, "u") && w.at < w.end && *w.at == '&';
-        if (!mariadb && escaped) return "it has a name in escapes";
+        if (!mariadb && escaped) return "it has a name written with escapes";
     }
     if (!mariadb && body && memchr(text, '\\', n)) return "it has a body with escapes";
-    return !mariadb && !strcmp(before, "execute") ? "it runs statements that are texts until then"
+    return !mariadb && !strcmp(before, "execute") ? "it runs statements that it builds as text"
                                                   : NULL;
 }
 
@@ -324,7 +324,7 @@ static void look_at_first(statement_words *r, const char *first, const char *sec
     r->only_reads = in_list(first, queries);
     r->plain = in_list(first, plain);
     r->changes_schema = in_list(first, schema);
-    if (in_list(first, refused_first)) r->beyond = "it is not executed by a reference";
+    if (in_list(first, refused_first)) r->beyond = "a reference does not execute it";
     r->ends =
         in_list(first, ending) || (!strcmp(first, "prepare") && !strcmp(second, "transaction"));
     if (!strcmp(first, "rollback")) {
@@ -336,7 +336,7 @@ static void look_at_first(statement_words *r, const char *first, const char *sec
     static const char *const of_server[] = {"master",  "slave", "replica", "query",
                                             "persist", "role",  "session", NULL};
     if (!strcmp(first, "reset") && in_list(second, of_server))
-        r->beyond = "it is not executed by a reference";
+        r->beyond = "a reference does not execute it";
     r->is_setting = !strcmp(first, "set") || !strcmp(first, "reset");
     r->runs_alone = !strcmp(first, "vacuum");
     bool session = !strcmp(second, "session") || !strcmp(second, "local");

@@ -223,7 +223,7 @@ static bool is_left_waiting(isolation *p, const played_turn *t, enum patience un
         if (until == UNTIL_BLOCKED) {
             bool blocked = pg_stage_blocked(p->stage, session, &known);
             if (!known) {
-                fail_run(p, "the server could not be asked who waits: ",
+                fail_run(p, "the server could not be asked which session waits: ",
                          pg_stage_error(p->stage, STAGE_CONTROL));
                 return true;
             }
@@ -339,7 +339,9 @@ static bool play_permutation(isolation *p, uint32_t number)
     /* a server that has gone looks like steps that failed */
     bool known;
     pg_stage_blocked(p->stage, 0, &known);
-    if (!known) return fail_run(p, "the server is gone: ", pg_stage_error(p->stage, STAGE_CONTROL));
+    if (!known)
+        return fail_run(
+            p, "the connection to the server was lost: ", pg_stage_error(p->stage, STAGE_CONTROL));
     return !must_stop(p);
 }
 

@@ -99,14 +99,14 @@ static const char *enclosed(spec_reader *r, char close, const char *what)
 /* Text in quotes, in which two of them stand for one. */
 static const char *quoted(spec_reader *r)
 {
-    const char *text = enclosed(r, '"', "this \" has no second one");
+    const char *text = enclosed(r, '"', "this \" is not closed");
     if (r->at == r->end || *r->at != '"') return text;
     strbuf all;
     strbuf_init(&all, r->m);
     strbuf_str(&all, text);
     while (r->at < r->end && *r->at == '"') {
         strbuf_char(&all, '"');
-        strbuf_str(&all, enclosed(r, '"', "this \" has no second one"));
+        strbuf_str(&all, enclosed(r, '"', "this \" is not closed"));
     }
     return strbuf_cstr(&all);
 }
@@ -171,7 +171,8 @@ static spec_text text_next(spec_reader *r)
         if (r->now.kind == WORD_BLOCK)
             other.sql = r->now.text;
         else if (!is_word(r, "none"))
-            word_mistake(r, "after the name of a dialect comes a text in braces, or none");
+            word_mistake(
+                r, "after the name of a dialect, a text in braces or the word none is expected");
         next_word(r);
         vec_push(r->m, &s->forms, other);
     }
@@ -211,7 +212,7 @@ static void session_next(spec_reader *r)
     if (is_word(r, "commit")) {
         next_word(r);
         t.held = is_word(r, "held");
-        if (!t.held) word_mistake(r, "commit held is all that can be said here");
+        if (!t.held) word_mistake(r, "only commit held is allowed here");
         next_word(r);
     }
     if (is_word(r, "setup")) {
@@ -244,7 +245,7 @@ static uint32_t notices_next(spec_reader *r)
     char *end;
     unsigned long n = r->now.kind == WORD_NAME ? strtoul(r->now.text, &end, 10) : 0;
     if (r->now.kind != WORD_NAME || *end || !*r->now.text || *r->now.text == '-' || n > 1000000)
-        word_mistake(r, "after notices comes a whole number");
+        word_mistake(r, "after notices, a whole number is expected");
     next_word(r);
     return (uint32_t)n;
 }
@@ -259,7 +260,7 @@ static void blockers_next(spec_reader *r, spec_turn *t)
             next_word(r);
         } else {
             uint32_t line = r->now.line, column = r->now.column;
-            const char *name = name_next(r, "in ( ) stand * and names of steps");
+            const char *name = name_next(r, "only * and names of steps are allowed in ( )");
             b.kind = BLOCKER_STEP;
             b.step = known_step(r, name, line, column);
             if (r->s->steps.at[b.step].session == r->s->steps.at[t->step].session)
@@ -297,7 +298,7 @@ static void permutation_next(spec_reader *r)
         vec_push(r->m, &s->turns, t);
     }
     p.n = (uint32_t)s->turns.n - p.first;
-    if (!p.n) word_mistake(r, "a permutation names at least one step");
+    if (!p.n) word_mistake(r, "a permutation must name at least one step");
     vec_push(r->m, &s->permutations, p);
 }
 

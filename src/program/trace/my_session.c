@@ -234,7 +234,7 @@ static void close_prepared(my_session *s, uint32_t id)
 static void keep_prepared(my_session *s, const my_asked *a, wire_body *b)
 {
     uint32_t id = my_u32(b), cols = my_u16(b), params = my_u16(b);
-    if (b->bad) lose_track(s, "an answer to PREPARE that is not whole");
+    if (b->bad) lose_track(s, "an incomplete answer to PREPARE");
     if (a->lost) lose_track(s, "a prepared statement is longer than --max-statement");
     close_prepared(s, id);
     my_prepared *p = mem_zeroed(&s->mem, sizeof *p);
@@ -288,7 +288,8 @@ static const char *read_params(my_session *s, my_prepared *p, wire_body *b)
         if (shown && !secret) continue;
         s->params.n = before;
         strbuf_str(&s->params, secret ? "\"***\"" : "null");
-        opaque = secret ? "its values are masked" : "a parameter in a form that is not read";
+        opaque =
+            secret ? "its values are masked" : "a parameter in a form that the proxy does not read";
     }
     return opaque;
 }
@@ -458,7 +459,7 @@ static bool next_statement(my_session *s, const my_asked *a, bool more, pg_asked
         end = text + strlen(text);
         wire_bytes(&b, 5); /* cursor, how often */
         if (a->kind == COM_STMT_BULK_EXECUTE)
-            q->opaque = "many statements in one";
+            q->opaque = "several statements in one";
         else if (p->long_data)
             q->opaque = "a parameter was sent in pieces";
         else if (p->n_params)
@@ -554,7 +555,7 @@ static void read_ok(my_session *s, wire_body *b)
     uint64_t changed = my_length(b);
     my_length(b);
     uint32_t status = my_u16(b);
-    if (b->bad) lose_track(s, "an answer that is not whole");
+    if (b->bad) lose_track(s, "an incomplete answer");
     uint64_t matched;
     bool told = rows_matched(b, &matched);
     s->matched = told;
@@ -572,7 +573,7 @@ static void read_column(my_session *s, wire_body b)
     my_u32(&b);
     uint8_t type = wire_u8(&b);
     uint32_t flags = my_u16(&b);
-    if (b.bad) lose_track(s, "the definition of a column that is not whole");
+    if (b.bad) lose_track(s, "an incomplete definition of a column");
     bool text = type >= 249 || type == 15 || type == 253;
     vec_push(&s->mem, &s->cols,
              ((my_column){.type = type,
@@ -621,7 +622,7 @@ static bool row_value(my_session *s, wire_body *b, uint32_t i, bool binary, bool
         if (!at && !b->bad) strbuf_str(rows, "null");
         shown = !b->bad && (!at || my_value_text(rows, &s->cols.at[i], s->utf8, at, n));
     }
-    if (b->bad) lose_track(s, "a row that is not whole");
+    if (b->bad) lose_track(s, "an incomplete row");
     return shown && !mask_shows(s->masks, rows->at + before, rows->n - before, &s->txn.scratch);
 }
 
@@ -637,7 +638,7 @@ static void add_row(my_session *s, const char *body, uint32_t n, bool binary, bo
     if (binary) {
         wire_u8(&b);
         nulls = (const unsigned char *)wire_bytes(&b, (uint32_t)((s->cols.n + 9) / 8));
-        if (b.bad) lose_track(s, "a row that is not whole");
+        if (b.bad) lose_track(s, "an incomplete row");
     }
     strbuf_str(&a->rows, a->n_rows > 1 ? ",[" : "[");
     for (uint32_t i = 0; i < s->cols.n; i++) {
@@ -663,7 +664,7 @@ static void rows_ended(my_session *s, wire_body *b)
         my_u16(b);
         status = my_u16(b);
     }
-    if (b->bad) lose_track(s, "the end of a result that is not whole");
+    if (b->bad) lose_track(s, "an incomplete end of a result");
     if (status & CURSOR_EXISTS) s->answer.has_rows = false; /* the rows are fetched later */
     if (queue_head(s)->kind == COM_STMT_FETCH)
         pop_command(s);
@@ -676,7 +677,7 @@ static void begin_result(my_session *s, wire_body b)
 {
     const my_asked *a = queue_head(s);
     uint64_t n = my_length(&b);
-    if (b.bad || n > MOST_COLUMNS || !n) lose_track(s, "a result of so many columns");
+    if (b.bad || n > MOST_COLUMNS || !n) lose_track(s, "a result with too many columns, or none");
     bool follow = !(s->maria_can & MARIA_CACHE_METADATA) || b.at == b.end || wire_u8(&b);
     s->n_cols = (uint32_t)n;
     s->at_col = 0;
@@ -702,7 +703,7 @@ static void first_packet(my_session *s, const char *body, uint32_t n)
     if (first == 0xff) {
         read_error(s, &b);
     } else if (a->kind == COM_STMT_PREPARE) {
-        if (first) lose_track(s, "an answer to something else than was asked");
+        if (first) lose_track(s, "an answer that does not fit the request");
         keep_prepared(s, a, &b);
     } else if (a->kind == COM_FIELD_LIST) {
         if (first == 0xfe && n < 9) pop_command(s);
@@ -722,7 +723,7 @@ static void first_packet(my_session *s, const char *body, uint32_t n)
         b.at = body;
         begin_result(s, b);
     } else {
-        lose_track(s, "an answer to something else than was asked");
+        lose_track(s, "an answer that does not fit the request");
     }
 }
 
@@ -831,7 +832,7 @@ static void read_login(my_session *s, const char *body, uint32_t n)
     else
         wire_text(&b);
     const char *database = s->can & CAN_CONNECT_WITH_DB ? wire_text(&b) : "";
-    if (b.bad) lose_track(s, "a login that is not whole");
+    if (b.bad) lose_track(s, "an incomplete login");
     s->elsewhere = s->txn.mute = strcmp(database, s->wanted) != 0;
 }
 
@@ -863,7 +864,7 @@ static void client_packet(void *ud, const char *body, uint32_t n, bool lost)
 {
     my_session *s = ud;
     if (!s->answered_greeting) {
-        if (lost) lose_track(s, "a login that is not whole");
+        if (lost) lose_track(s, "an incomplete login");
         read_login(s, body, n);
         return;
     }

@@ -227,7 +227,7 @@ static void keep_prepared(pg_session *s, const request *r)
     if (r->lost) lose_track(s, "a prepared statement is longer than --max-statement");
     wire_body b = body_of(s, r);
     const char *name = wire_text(&b), *sql = wire_text(&b);
-    if (b.bad) lose_track(s, "a Parse message that is not whole was accepted");
+    if (b.bad) lose_track(s, "an incomplete Parse message was accepted");
     prepared *p = new_prepared(s, name, sql);
     p->types = read_types(s, &b, &p->n_types);
 }
@@ -322,7 +322,7 @@ static void keep_portal(pg_session *s, const request *r)
     wire_body b = body_of(s, r);
     const char *name = wire_text(&b), *of = wire_text(&b);
     prepared *statement = *find_prepared(s, of);
-    if (b.bad) lose_track(s, "a Bind message that is not whole");
+    if (b.bad) lose_track(s, "an incomplete Bind message");
     if (!statement) statement = prepared_in_sql(s, of, bound_values(b));
     close_portal(s, find_portal(s, name));
     if (s->n_portals++ == MOST_PORTALS) lose_track(s, "more than 1024 portals");
@@ -337,14 +337,14 @@ static void keep_portal(pg_session *s, const request *r)
     p->name = mem_zeroed(&s->mem, n_name + 1);
     memcpy(p->name, name, n_name);
     uint32_t n = wire_u16(&b);
-    if ((size_t)(b.end - b.at) < (size_t)n * 2) lose_track(s, "a Bind message that is not whole");
+    if ((size_t)(b.end - b.at) < (size_t)n * 2) lose_track(s, "an incomplete Bind message");
     uint16_t *formats = mem_array(&s->mem, uint16_t, n + 1);
     for (uint32_t i = 0; i < n; i++) formats[i] = wire_u16(&b);
     read_params(s, p, &b, formats, n);
     mem_put(&s->mem, formats);
     p->n_formats = wire_u16(&b);
     if (b.bad || (size_t)(b.end - b.at) < (size_t)p->n_formats * 2)
-        lose_track(s, "a Bind message that is not whole");
+        lose_track(s, "an incomplete Bind message");
     p->formats = mem_array(&s->mem, uint8_t, p->n_formats + 1);
     for (uint32_t i = 0; i < p->n_formats; i++) p->formats[i] = wire_u16(&b) != 0;
 }
@@ -406,7 +406,7 @@ static void read_cols(pg_session *s, const char *body, uint32_t n)
         wire_u16(&b);
         wire_u32(&b);
         s->formats[i] = wire_u16(&b) != 0;
-        if (b.bad) lose_track(s, "a RowDescription that is not whole");
+        if (b.bad) lose_track(s, "an incomplete RowDescription");
     }
     s->n_cols = cols;
 }
@@ -448,7 +448,7 @@ static void add_row(pg_session *s, const char *body, uint32_t n, const portal *o
     a->hash += fnv(FNV_START, body, n);
     if (a->over || a->hidden) return;
     if (of && a->n_rows == 1) cols_of_portal(s, of, cols);
-    if (cols != s->n_cols) lose_track(s, "a row of another width than was described");
+    if (cols != s->n_cols) lose_track(s, "a row with another number of columns than was described");
     strbuf_str(&a->rows, a->n_rows > 1 ? ",[" : "[");
     for (uint32_t i = 0; i < cols; i++) {
         uint32_t length = wire_u32(&b);
@@ -458,7 +458,7 @@ static void add_row(pg_session *s, const char *body, uint32_t n, const portal *o
             continue;
         }
         const char *at = wire_bytes(&b, length);
-        if (b.bad) lose_track(s, "a row that is not whole");
+        if (b.bad) lose_track(s, "an incomplete row");
         size_t before = a->rows.n;
         if (mask_matches(s->masks, at, length) ||
             !pg_value(&a->rows, &s->style, s->cols[i], s->formats[i], at, length) ||
@@ -563,7 +563,7 @@ static void command_complete(pg_session *s, const char *body, uint32_t n)
     request *r = queue_head(s);
     pg_asked q;
     portal *of = NULL;
-    if (b.bad) lose_track(s, "a CommandComplete that is not whole");
+    if (b.bad) lose_track(s, "an incomplete CommandComplete");
     if (r->kind == 'Q') {
         if (!r->lost && !next_part(s, r, &q))
             lose_track(s, "more answers than statements in a query");
@@ -807,7 +807,7 @@ static void server_message(void *ud, char type, const char *body, uint32_t n)
         lose_track(s, "an answer that nobody asked for");
     } else if (strchr("123nt", type) ? !plain_answer(s, r, type, body, n)
                                      : !inner_answer(s, r, type, body, n)) {
-        lose_track(s, "an answer to something else than was asked");
+        lose_track(s, "an answer that does not fit the request");
     }
 }
 

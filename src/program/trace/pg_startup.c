@@ -126,7 +126,7 @@ void pg_startup_read(pg_startup *to, mem *m, const char *at, size_t n)
         if (!strcmp(name, "replication")) {
             bool of_database = !strcmp(value, "database");
             to->replicates = !of_database && !is_off(value);
-            if (of_database) to->not_read = "a session of replication may run any statement";
+            if (of_database) to->not_read = "a replication session may run any statement";
         }
         if (!strcmp(name, "options")) read_options(to, m, value);
         read_setting(to, name, value);

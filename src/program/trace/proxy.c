@@ -70,7 +70,7 @@ typedef struct relay { /* a client and its connection to the server */
     bool awaited;        /* its first message has not come: PostgreSQL's client, MySQL's server */
     uint64_t since;      /* when the client was accepted */
     bool offered;        /* MySQL: the client may ask for TLS, its first packet is not whole */
-    bool unknown;        /* PostgreSQL: a version of the protocol that is not read */
+    bool unknown;        /* PostgreSQL: a version of the protocol that the proxy does not read */
     bool unbinds;        /* PostgreSQL: the server's first words are watched for channel binding */
     strbuf start, words; /* the client's first bytes (MySQL: the server's), the server's */
 } relay;
@@ -454,7 +454,7 @@ static void begin_handshake(proxy *p, relay *l, endpoint *e)
 {
     e->tls = e->side == CLIENT ? tls_to_client(p->o->tls, e->fd) : tls_to_server(p->o->tls, e->fd);
     if (!e->tls) {
-        fail_tls(p, l, e, "there is no memory for it");
+        fail_tls(p, l, e, "there is not enough memory for it");
         return;
     }
     /* a server waits for the first words of the one that connects */
@@ -573,9 +573,10 @@ static void begin_mysql(proxy *p, relay *l)
 {
     l->begun = true;
     l->mine = my_session_open(++p->numbers, &p->o->limits, p->o->masks, &p->sink, p->o->database);
-    if (!l->mine) trace_log_gap(p->log, p->numbers, p->now, "no memory for a session", p->now);
+    if (!l->mine)
+        trace_log_gap(p->log, p->numbers, p->now, "not enough memory for a session", p->now);
     if (!l->mine && p->o->fail_closed)
-        refuse_client(p, l, "there is no memory for a session");
+        refuse_client(p, l, "there is not enough memory for a session");
     else
         connect_server(p, l);
 }
@@ -649,7 +650,7 @@ static void begin_session(proxy *p, relay *l)
 {
     l->session = pg_session_open(++p->numbers, &p->o->limits, p->o->masks, &p->sink);
     if (!l->session) {
-        trace_log_gap(p->log, p->numbers, p->now, "no memory for a session", p->now);
+        trace_log_gap(p->log, p->numbers, p->now, "not enough memory for a session", p->now);
         if (p->o->fail_closed) close_link(p, l);
         return;
     }
@@ -899,8 +900,8 @@ static void read_server(proxy *p, relay *l)
     }
     if (n > 0 && l->unknown && *p->chunk == 'R') { /* the server goes on with it */
         l->unknown = false;
-        trace_log_gap(p->log, ++p->numbers, p->now, "a version of the protocol that is not read",
-                      p->now);
+        trace_log_gap(p->log, ++p->numbers, p->now,
+                      "a version of the protocol that the proxy does not read", p->now);
         if (p->o->fail_closed) {
             close_link(p, l);
             return;
@@ -1059,10 +1060,11 @@ static void raise_file_limit(proxy *p)
     r.rlim_cur = wanted < r.rlim_max ? wanted : r.rlim_max;
     setrlimit(RLIMIT_NOFILE, &r);
     if (r.rlim_cur >= wanted) return;
-    snprintf(text, sizeof text,
-             "the process may open %llu files (ulimit -n): enough for about %llu connections",
-             (unsigned long long)r.rlim_cur,
-             r.rlim_cur > SPARE_FILES ? (unsigned long long)(r.rlim_cur - SPARE_FILES) / 2 : 1ull);
+    snprintf(
+        text, sizeof text,
+        "the process may open %llu files (ulimit -n), which is enough for about %llu connections",
+        (unsigned long long)r.rlim_cur,
+        r.rlim_cur > SPARE_FILES ? (unsigned long long)(r.rlim_cur - SPARE_FILES) / 2 : 1ull);
     p->o->say(p->o->ud, text);
 }
 

@@ -65,7 +65,7 @@ static bool key_is_private(const char *file, char *why, size_t cap)
     }
     if (!(s.st_mode & 07)) return true;
     snprintf(why, cap,
-             "%.200s: everybody on this machine can use this key; chmod 600 makes it "
+             "%.200s: every user of this machine can read this key; chmod 600 makes it "
              "private",
              file);
     return false;
@@ -81,13 +81,13 @@ static bool load_own(tls_ends *t, const tls_options *o, char *why, size_t cap)
     SSL_CTX_set_options(c, SSL_OP_NO_TICKET);
     if (!key_is_private(o->key, why, cap)) return false;
     if (SSL_CTX_use_certificate_chain_file(c, o->cert) != 1)
-        return wrong_file(why, cap, o->cert, "this is no certificate in PEM form");
+        return wrong_file(why, cap, o->cert, "this is not a certificate in PEM form");
     int code = SSL_CTX_use_PrivateKey_file(c, o->key, SSL_FILETYPE_PEM);
     if (code != 1 && ERR_GET_REASON(ERR_peek_error()) == X509_R_KEY_VALUES_MISMATCH)
         return wrong_file(why, cap, o->key, "the key does not belong to the certificate");
     if (code != 1)
         return wrong_file(why, cap, o->key,
-                          "this is no private key in PEM form without passphrase");
+                          "this is not a private key in PEM form without a passphrase");
     if (SSL_CTX_check_private_key(c) != 1)
         return wrong_file(why, cap, o->key, "the key does not belong to the certificate");
     const X509 *cert = SSL_CTX_get0_certificate(c);
@@ -112,7 +112,7 @@ static bool load_trusted(tls_ends *t, const tls_options *o, char *why, size_t ca
     if (o->trust < TLS_SIGNED) return true;
     SSL_CTX_set_verify(c, SSL_VERIFY_PEER, NULL);
     if (o->root && SSL_CTX_load_verify_locations(c, o->root, NULL) != 1)
-        return wrong_file(why, cap, o->root, "these are no certificates in PEM form");
+        return wrong_file(why, cap, o->root, "these are not certificates in PEM form");
     if (!o->root && SSL_CTX_set_default_verify_paths(c) != 1)
         return wrong_file(why, cap, "TLS", "the system's certificates cannot be read");
     return true;

@@ -55,7 +55,7 @@ bool trace_log_open(trace_log *l, const char *path, uint64_t limit, uint64_t rot
     int code = errno;
     char text[160];
     if (code == EEXIST)
-        snprintf(why, cap, "the file is there already; a log is never written over");
+        snprintf(why, cap, "the file exists already; a log is never overwritten");
     else
         snprintf(why, cap, "%s", replace_error(code, text, sizeof text));
     return false;

@@ -140,7 +140,7 @@ static void explain_fault(const char *text, char *error, size_t cap)
         char form[128];
         if (strlen(rows[k].name) != n || strncmp(rows[k].name, text, n) != 0) continue;
         snprintf(form, sizeof form, forms[rows[k].where], rows[k].name, rows[k].name, rows[k].name);
-        snprintf(error, cap, "\"%.*s\" is no fault: expected %s%s%s%s", whole, text, form,
+        snprintf(error, cap, "\"%.*s\" is not a fault: expected %s%s%s%s", whole, text, form,
                  rows[k].amount ? ", or with an amount " : "", rows[k].amount ? rows[k].name : "",
                  !rows[k].amount    ? ""
                  : k == FAULT_CLOCK ? "=-30s"
@@ -148,7 +148,7 @@ static void explain_fault(const char *text, char *error, size_t cap)
         return;
     }
     size_t at = (size_t)snprintf(
-        error, cap, "\"%.*s\" is no fault such as kill:b@10s+2s; there are", whole, text);
+        error, cap, "\"%.*s\" is not a fault such as kill:b@10s+2s; the faults are", whole, text);
     for (int k = 0; k < FAULT_KINDS && at < cap; k++)
         at += (size_t)snprintf(error + at, cap - at, "%s %s", k ? "," : "", rows[k].name);
 }
@@ -188,19 +188,20 @@ bool faults_fit(const fault_plan *p, uint32_t nodes, char *error, size_t cap)
         for (uint32_t k = nodes; k < FAULT_NODES; k++)
             if (f->group[k]) {
                 snprintf(error, cap,
-                         "%s: there is no node %c; the database has not that many nodes",
+                         "%s: there is no node %c; the database does not have that many nodes",
                          fault_name(f->kind), (char)('a' + k));
                 return false;
             }
         failovers += f->kind == FAULT_FAILOVER;
         if (rows[f->kind].where == GROUPS && nodes < 2) {
-            snprintf(error, cap,
-                     "%s: one server cannot be parted; the database has not that many "
-                     "nodes",
-                     fault_name(f->kind));
+            snprintf(
+                error, cap,
+                "%s: a single server cannot be partitioned; the database does not have that many "
+                "nodes",
+                fault_name(f->kind));
             return false;
         }
     }
-    if (failovers > 1) snprintf(error, cap, "failover: a cluster fails over once");
+    if (failovers > 1) snprintf(error, cap, "failover: a cluster can fail over only once");
     return failovers < 2;
 }

@@ -67,8 +67,11 @@ static void check_sum(fuzz *f, sql_session *s)
     if (!ask(f, s, "SELECT count(*), sum(bal) FROM accounts")) return;
     int64_t rows = sql_int(s, 0, 0), sum = sql_int(s, 0, 1);
     if (rows != FUZZ_ACCOUNTS || sum != FUZZ_ACCOUNTS * FUZZ_MONEY)
-        broken(f, "%lld accounts hold %lld, but %d were there, which only handed %d to each other",
-               (long long)rows, (long long)sum, FUZZ_ACCOUNTS, FUZZ_ACCOUNTS * FUZZ_MONEY);
+        broken(
+            f,
+            "%lld accounts hold %lld in total, but there were %d with %d in total, and transfers "
+            "keep both",
+            (long long)rows, (long long)sum, FUZZ_ACCOUNTS, FUZZ_ACCOUNTS * FUZZ_MONEY);
 }
 
 static void check_keys(fuzz *f, sql_session *s, uint32_t t)

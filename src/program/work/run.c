@@ -617,7 +617,7 @@ static void note_durable(session *s, enum db_answer outcome)
     if (!r->durable || (outcome != DB_OK && outcome != DB_LOST)) return;
     if (!durable_note(r->durable, s->id, s->times[0], s->times[3], outcome == DB_OK, s->writes.at,
                       s->writes.n))
-        give_up(r, "", "there is no memory for what was acknowledged");
+        give_up(r, "", "there is not enough memory to remember what was acknowledged");
 }
 
 /* A commit that ends without an answer is told, unless a fault of ours may be the reason. */

@@ -872,7 +872,8 @@ bool sql_run_all(sql_run *r)
     r->z = sizes(r);
     if (mysql && r->w->plain && r->z.blind < 1) {
         snprintf(r->error, sizeof r->error,
-                 "%s: an UPDATE of %s cannot return rows, so that all writes are blind (blind=1)",
+                 "%s: an UPDATE of %s cannot return rows, so it runs only if all writes are blind "
+                 "(--set blind=1)",
                  r->w->name, inner->name);
         return false;
     }
