@@ -3,8 +3,8 @@
  *
  * The ends of ROWS are counted in rows, those of GROUPS in groups of rows with equal keys, and
  * those of RANGE by the difference of the one key, as the in_range functions of PostgreSQL compare
- * it: of integers without overflow, of dates and timestamps by an interval.  A row whose key is null is
- * infinitely far away from the others, on the side where nulls are sorted.
+ * it: of integers without overflow, of dates and timestamps by an interval.  A row whose key is
+ * null is infinitely far away from the others, on the side where nulls are sorted.
  */
 #include "sql/window_frame.h"
 
