@@ -262,7 +262,7 @@ bool inflict_possible(const db *d, const fault_plan *p, char *error, size_t cap)
             if (!d->driver->promote || !replicas || !(d->has & DB_SERVER_LINKS))
                 why = "the database has no standby or replica that could be promoted";
             else if (f->groups && !atomic_load(&d->node[node].read_only))
-                why = "the node that it names is no standby or replica";
+                why = "the node that it names is not a standby or replica";
             break;
         case FAULT_CLOCK:
         case FAULT_FULL_DISK:
