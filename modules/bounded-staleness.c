@@ -24,13 +24,15 @@ static int late_enough(int64_t end, int64_t begin, uint64_t bound)
 static int extend(const ratel_module *self, const ratel_module_host *host, ratel_module_call *c)
 {
     const char *given = host->setting(c, "bound");
-    uint64_t bound = given ? strtoull(given, NULL, 10) : 0;
+    char *rest = NULL;
+    uint64_t bound = given && *given >= '0' && *given <= '9' ? strtoull(given, &rest, 10) : 0;
     uint32_t n = host->txns(c), begins = 0;
     moment *begin = malloc((n + 1) * sizeof *begin);
     uint32_t *point = malloc((n + 1) * sizeof *point);
     char reason[80];
     ratel_module_txn x;
     (void)self;
+    if (!rest || *rest) host->refuse(c, "the setting bound is no number, as in :bound=5000");
     snprintf(reason, sizeof reason, "nothing is seen more than %llu late",
              (unsigned long long)bound);
     if (!begin || !point) host->refuse(c, "out of memory");

@@ -8,16 +8,17 @@ static int is_tombstone(const ratel_module_host *host, ratel_module_call *c, uin
                         const char *tombstone)
 {
     char text[256];
-    return value != RATEL_NO_NUMBER && host->value_text(c, value, text, sizeof text) >= 0 &&
-           !strcmp(text, tombstone);
+    int n = value == RATEL_NO_NUMBER ? -1 : host->value_text(c, value, text, sizeof text);
+    return n >= 0 && (size_t)n == strlen(tombstone) && !strcmp(text, tombstone);
 }
 
 static int map(const ratel_module *self, const ratel_module_host *host, ratel_module_call *c)
 {
     const char *tombstone = host->setting(c, "value");
     (void)self;
-    if (!tombstone) {
-        host->refuse(c, "the setting value is missing, as in tombstones.so:value=DEAD");
+    if (!tombstone || strlen(tombstone) > 255) {
+        host->refuse(c, tombstone ? "the setting value is longer than 255 bytes"
+                                  : "the setting value is missing, as in tombstones.so:value=DEAD");
         return 1;
     }
     for (uint32_t o = 0; o < host->ops(c); o++) {

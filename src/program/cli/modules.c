@@ -66,6 +66,16 @@ static void *open_module(const char *file)
     return n < 0 || (size_t)n >= sizeof path ? NULL : dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
+/* All but the standard streams and the pipe: the file of the answer (-o) may be open, and what a
+   module writes there would be read as an answer. */
+static void close_inherited(int pipe)
+{
+    struct rlimit l;
+    int end = getrlimit(RLIMIT_NOFILE, &l) || l.rlim_cur > 65536 ? 65536 : (int)l.rlim_cur;
+    for (int fd = STDERR_FILENO + 1; fd < end; fd++)
+        if (fd != pipe) close(fd);
+}
+
 _Noreturn static void be_module(const args *a, const char *file, const char *settings,
                                 const ratel_history *h, int to)
 {
@@ -78,6 +88,7 @@ _Noreturn static void be_module(const args *a, const char *file, const char *set
     prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
     dup2(STDERR_FILENO, STDOUT_FILENO); /* what a module prints is not part of the answer */
+    close_inherited(to);
     uint64_t mib = 0;
     if (args_u64(a, O_MEMORY, &mib) && mib && mib < UINT64_MAX >> 24) {
         /* what the history takes already, and the limit beyond it */
@@ -112,15 +123,26 @@ static int left_until(uint64_t deadline)
     return at >= deadline ? 0 : (int)((deadline - at) / 1000000 + 1);
 }
 
-enum module_end { ENDED, LATE, INTERRUPTED };
+enum module_end { ENDED, LATE, INTERRUPTED, CLOSED, TOO_MUCH };
 
 #define GLANCE 200 /* milliseconds between two looks at whether the child still runs */
+#define GRACE 1000 /* milliseconds in which a child whose pipe has ended ends, too */
 
 /* Whether the child has ended; it stays to be waited for, so that its number stays its own. */
 static bool is_over(pid_t child)
 {
     siginfo_t info = {0};
     return !waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid == child;
+}
+
+/* The pipe has ended: because the child has, or because the module closed it. */
+static enum module_end after_pipe(pid_t child)
+{
+    for (int ms = 0; ms < GRACE && !interrupted(); ms += 10) {
+        if (is_over(child)) return ENDED;
+        poll(NULL, 0, 10);
+    }
+    return is_over(child) ? ENDED : CLOSED;
 }
 
 /* Reads n bytes; false: the child has ended, or *how says what else.  The end of the pipe does not
@@ -146,7 +168,10 @@ static bool receive_bytes(int from, void *to, size_t n, uint64_t deadline, pid_t
         }
         ssize_t k = read(from, p, n);
         if (k < 0 && errno == EINTR) continue;
-        if (k <= 0) return false;
+        if (k <= 0) {
+            *how = after_pipe(child);
+            return false;
+        }
         p += k;
         n -= (size_t)k;
     }
@@ -160,6 +185,10 @@ static int tell_end(const char *file, int ended, enum module_end how)
         complain("module %s: its hooks reached the time limit", file);
     else if (how == INTERRUPTED)
         complain("module %s: interrupted", file);
+    else if (how == CLOSED)
+        complain("module %s: it closed the pipe to the program and went on", file);
+    else if (how == TOO_MUCH)
+        complain("module %s: what it says is larger than --memory", file);
     else if (WIFSIGNALED(ended))
         complain("module %s: it crashed (%s)", file, strsignal(WTERMSIG(ended)));
     else
@@ -168,15 +197,34 @@ static int tell_end(const char *file, int ended, enum module_end how)
     return EXIT_UNDECIDED;
 }
 
+/* The deadline of --time, or 0. */
+static uint64_t deadline_of(const args *a)
+{
+    const char *time = a->value[O_TIME];
+    return time ? now() + (uint64_t)(strtod(time, NULL) * 1e9) + 1 : 0;
+}
+
+/* A reply that module code wrote itself may announce any size. */
+static bool fits(const args *a, uint64_t n)
+{
+    uint64_t mib = 0;
+    return !args_u64(a, O_MEMORY, &mib) || !mib || n >> 20 < mib;
+}
+
 /* Takes the reply, and what the module said, which the caller frees. */
-static int hear_module(const char *file, int from, uint64_t deadline, pid_t child, char **said,
+static int hear_module(const args *a, const char *file, int from, pid_t child, char **said,
                        size_t *n)
 {
     module_reply r;
     enum module_end how = ENDED;
+    uint64_t deadline = deadline_of(a);
     int ended = 0;
     *said = NULL;
     bool told = receive_bytes(from, &r, sizeof r, deadline, child, &how);
+    if (told && !fits(a, r.n)) {
+        how = TOO_MUCH;
+        told = false;
+    }
     if (told) {
         *said = r.n < SIZE_MAX ? malloc((size_t)r.n + 1) : NULL;
         if (!*said) complain("module %s: out of memory", file);
@@ -196,13 +244,6 @@ static int hear_module(const char *file, int from, uint64_t deadline, pid_t chil
     visible_to(stderr, *said);
     fputc('\n', stderr);
     return r.code == RATEL_EIO || r.code == RATEL_EINVAL ? exit_of(r.code) : EXIT_UNDECIDED;
-}
-
-/* The deadline of --time, or 0. */
-static uint64_t deadline_of(const args *a)
-{
-    const char *time = a->value[O_TIME];
-    return time ? now() + (uint64_t)(strtod(time, NULL) * 1e9) + 1 : 0;
 }
 
 static int run_module(const args *a, const char *file, const char *settings, const ratel_history *h,
@@ -231,7 +272,7 @@ static int run_module(const args *a, const char *file, const char *settings, con
         close(ends[0]);
         return EXIT_IO;
     }
-    int status = hear_module(file, ends[0], deadline_of(a), child, said, n);
+    int status = hear_module(a, file, ends[0], child, said, n);
     close(ends[0]);
     return status;
 }
