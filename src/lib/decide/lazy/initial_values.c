@@ -33,7 +33,7 @@ struct initial_values {
     id_map value_lit; /* (key, value) -> index of lits; for a proof not used */
     uint32_t *one_of; /* per key: variable "one of the values so far", or NONE */
     uint32_t *head;   /* for a proof, per key: its last literal, or NONE */
-    uint64_t epoch;   /* in which all reads that see initial versions were looked at */
+    uint64_t looked;  /* how often choices had been undone when their readers were last queued */
 };
 
 bool initial_is_open(const lazy *z, uint32_t ob)
@@ -57,7 +57,7 @@ void initial_start(lazy *z)
     if (!g->init_open) return;
     size_t keys = history_keys(g->h);
     initial_values *x = z->initial = mem_array0(z->m, initial_values, 1);
-    x->epoch = UINT64_MAX;
+    x->looked = UINT64_MAX;
     x->one_of = mem_array(z->m, uint32_t, keys + 1);
     memset(x->one_of, 0xff, (keys + 1) * sizeof *x->one_of);
     if (z->j) {
@@ -153,12 +153,13 @@ uint32_t initial_demand(lazy *z, uint32_t ob)
     return solver_value(z->s, lit) ? lazy_likeliest(z, open) : lit;
 }
 
+/* An initial value that is chosen stays so until choices are undone. */
 bool initial_look_again(lazy *z)
 {
     initial_values *x = z->initial;
-    if (!x || z->updates || x->epoch == z->epoch) return false;
+    if (!x || z->updates || x->looked == z->backtracks) return false;
     size_t before = z->queue.n;
-    x->epoch = z->epoch;
+    x->looked = z->backtracks;
     for (size_t i = 0; i < x->keys.n; i++) lazy_wake_initial(z, x->keys.at[i]);
     return z->queue.n > before;
 }

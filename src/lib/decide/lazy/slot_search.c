@@ -28,7 +28,7 @@ struct slot_search {
     uint32_t *reached;       /* per key: so many of its elements were covered ... */
     uint64_t *since;         /* ... when the solver had gone back so often */
     size_t at;               /* the key to look at next */
-    uint64_t looked;         /* the epoch in which all reads were queued */
+    uint64_t looked;         /* how often choices had been undone when all reads were queued */
     uint64_t covered;        /* the epoch in which everything was covered */
     chain_search *chains;    /* keys that are not only appended to, or NULL */
 };
@@ -213,13 +213,15 @@ void slots_write(lazy *z)
     if (s->chains.keys.n) x->chains = chains_write(z);
 }
 
+/* A read that is satisfied loses its source only when choices are undone: what is chosen besides
+   takes nothing back, and moves wake it (lazy_watch). */
 bool slots_look_again(lazy *z)
 {
     slot_search *x = z->slots;
     const asg *g = z->g;
-    if (!x || x->looked == z->epoch) return false;
+    if (!x || x->looked == z->backtracks) return false;
     size_t before = z->queue.n;
-    x->looked = z->epoch;
+    x->looked = z->backtracks;
     for (size_t o = g->slots->first_open; o < g->open.n; o++)
         if (z->present[g->ob_node[g->open.at[o]]]) lazy_enqueue(z, g->open.at[o]);
     return z->queue.n > before;
