@@ -595,10 +595,14 @@ def write(path, name, n=OPS, seed=1):
 
 
 def late_cells(results):
-    """The cells with a star in the table of a results file: shape, level, CPU seconds then."""
+    """The late cells of a results file, of `bench/run` (a star) or of `all`: shape, level, CPU seconds then."""
     for line in open(results, encoding='utf-8'):
         cells = [c.strip() for c in line.split('|')[1:-1]]
         if not cells or cells[0] not in names():
+            continue
+        if cells[-1] == 'late':
+            yield cells[0], cells[1], float(cells[4])
+        if cells[1] in LEVELS:
             continue
         for level, cell in zip(LEVELS, cells[1:]):
             if cell.endswith('*'):
