@@ -4,8 +4,9 @@
  * Random tiny histories of every profile x random additions (edges, clauses, choices of edge sets,
  * helper points; orders and depends; of committed, aborted and unknown transactions) x levels: the
  * verdicts must be equal to those of the oracle, which tries every set of every choice.  What holds
- * is replayed; every answer has a certificate that verifies against the bare history.  With nothing
- * added the answers are those of the bare history.
+ * is replayed; every answer has a certificate that verifies against the bare history.  The formula
+ * of the same question (ratel_emit), solved by a solver that knows clauses alone, has the same
+ * answer.  With nothing added the answers are those of the bare history.
  *
  *     diff_modules [histories [seed [level]]]   default 1500
  */
@@ -21,7 +22,10 @@
 #include "oracle/oracle.h"
 #include "oracle/random_history.h"
 #include "ratel-module.h"
+#define RATEL_EXPERIMENTAL
 #include "ratel.h"
+#include "solve/dimacs.h"
+#include "solve/solve.h"
 
 static const char *const levels[] = {"serializable",
                                      "snapshot-isolation",
@@ -143,9 +147,44 @@ static void tell_oracle(oracle *o, const plan *p)
     }
 }
 
+/* --- the formula, for a solver that knows clauses alone --------------------------------------- */
+
+typedef struct clause_solver {
+    mem m;
+    guard g;
+    solver *s;
+} clause_solver;
+
+static int solve_clauses(void *ud, const char *problem, size_t n, int (*stop)(void *),
+                         void *stop_ud)
+{
+    clause_solver *x = ud;
+    cnf f = {0};
+    (void)stop;
+    (void)stop_ud;
+    mem_free_all(&x->m);
+    x->s = NULL;
+    if (guard_armed(&x->g)) return 0;
+    dimacs_read(&x->m, problem, n, &f);
+    x->s = solver_new(&x->m);
+    for (uint32_t v = 0; v < f.vars; v++) solver_var(x->s);
+    for (size_t i = 0, first = 0; i < f.lits.n; i++) {
+        if (f.lits.at[i] != LIT_NONE) continue;
+        solver_add_clause(x->s, f.lits.at + first, i - first);
+        first = i + 1;
+    }
+    return (int)solver_solve(x->s, NULL, 0);
+}
+
+static int64_t value_of(void *ud, const char *name)
+{
+    const clause_solver *x = ud;
+    return solver_model(x->s, lit_of((uint32_t)strtoul(name, NULL, 10) - 1, false)) > 0;
+}
+
 /* --- comparing ----------------------------------------------------------------------------- */
 
-static uint64_t passed, failed, agreed[2], assumed, undecided, certified, forged, skipped;
+static uint64_t passed, failed, agreed[2], assumed, undecided, certified, forged, skipped, stated;
 
 static void complain(const char *what, const char *level, const char *history, const plan *p,
                      const char *detail)
@@ -172,7 +211,7 @@ static void forge(ratel *r, const ratel_history *bare, const text *holds, const 
 {
     static const char line[] = "verdict holds\n", lie[] = "verdict violated\n1 exhaustive\nend 1\n";
     text t = {0};
-    ratel_proof proof = {0};
+    ratel_proof told = {0};
     const char *at = NULL;
     for (size_t i = 0; i + sizeof line <= holds->n && !at; i++)
         if (!memcmp(holds->at + i, line, sizeof line - 1)) at = holds->at + i;
@@ -182,8 +221,8 @@ static void forge(ratel *r, const ratel_history *bare, const text *holds, const 
     }
     add_text(holds->at, (size_t)(at - holds->at), &t);
     add_text(lie, sizeof lie - 1, &t);
-    int code = ratel_verify(&proof, r, bare, read_text, &t);
-    if (code || proof.proved)
+    int code = ratel_verify(&told, r, bare, read_text, &t);
+    if (code || told.proved)
         complain("a forged certificate is accepted", level, history, p,
                  code ? ratel_errmsg(r) : "");
     else
@@ -196,20 +235,43 @@ static void check_certificate(ratel *r, const ratel_history *bare, const ratel_h
                               const plan *p)
 {
     text t = {0};
-    ratel_proof proof = {0};
+    ratel_proof told = {0};
     int code = ratel_result_certificate(a, r, h, add_text, &t);
     if (code) {
         complain("no certificate", level, history, p, ratel_errmsg(r));
     } else {
         t.pos = 0;
-        if (ratel_verify(&proof, r, bare, read_text, &t) || !proof.proved)
+        if (ratel_verify(&told, r, bare, read_text, &t) || !told.proved)
             complain("the certificate is refused", level, history, p,
-                     proof.reason[0] ? proof.reason : ratel_errmsg(r));
+                     told.reason[0] ? told.reason : ratel_errmsg(r));
         else
             certified++;
         if (ratel_result_verdict(a) == RATEL_HOLDS) forge(r, bare, &t, level, history, p);
     }
     free(t.at);
+}
+
+static void compare_formula(ratel *r, const ratel_history *h, const char *level, int want,
+                            const char *history, const plan *p)
+{
+    static clause_solver x; /* static: the guard's jump leaves it alone */
+    guard_init(&x.g);
+    mem_init(&x.m, NULL, NULL, &x.g);
+    ratel_backend by = {"clauses", "dimacs", solve_clauses, value_of, &x};
+    ratel_result *a = NULL;
+    if (ratel_check_by(&a, r, h, level, NULL, &by)) {
+        complain("an error of the formula", level, history, p, ratel_errmsg(r));
+    } else if (ratel_result_verdict(a) != RATEL_UNDECIDED) {
+        stated++;
+        if ((ratel_result_verdict(a) == RATEL_HOLDS) != (want == ORACLE_HOLDS))
+            complain("the formula says something else", level, history, p, ratel_result_reason(a));
+        else if (want == ORACLE_HOLDS && ratel_result_recheck(a, r, h))
+            complain("the order of the formula", level, history, p, ratel_errmsg(r));
+    } else if (!strstr(ratel_result_reason(a), "no encoding")) {
+        complain("the formula is undecided", level, history, p, ratel_result_reason(a));
+    }
+    ratel_result_free(a);
+    mem_free_all(&x.m);
 }
 
 static void compare(ratel *r, const ratel_history *bare, const ratel_history *h, oracle *o,
@@ -243,6 +305,7 @@ static void compare(ratel *r, const ratel_history *bare, const ratel_history *h,
             complain("not replayed", level, history, p, ratel_errmsg(r));
         if (certify) check_certificate(r, bare, h, a, level, history, p);
     }
+    if (certify) compare_formula(r, h, level, want, history, p);
     ratel_result_free(a);
 }
 
@@ -331,8 +394,8 @@ int main(int argc, char **argv)
     ratel_close(r);
     printf("holds %" PRIu64 ", violated %" PRIu64 " (%" PRIu64 " by what was added), undecided "
            "lists %" PRIu64 ", skipped %" PRIu64 ", certificates %" PRIu64
-           ", forged ones refused %" PRIu64 "\n",
-           agreed[1], agreed[0], assumed, undecided, skipped, certified, forged);
+           ", forged ones refused %" PRIu64 ", formulas %" PRIu64 "\n",
+           agreed[1], agreed[0], assumed, undecided, skipped, certified, forged, stated);
     printf("%" PRIu64 " passed, %" PRIu64 " failed\n", passed, failed);
     return failed ? 1 : 0;
 }

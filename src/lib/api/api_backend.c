@@ -57,7 +57,6 @@ int ratel_emit(const ratel_history *h, ratel *r, const char *level, const char *
     int code = named_encoding(r, encoding, &e.encoding);
     if (code) return code;
     if (!h->model->frozen) return api_fail(r, RATEL_EINVAL, "the history is still being built");
-    if (api_bare(r, h, "writing a formula")) return RATEL_EUNSUPPORTED;
     e.h = h->model;
     e.q = api_question(r, level);
     mem_init(&e.text, r->fn, r->ud, &e.c.guard);

@@ -581,8 +581,6 @@ int api_check(ratel_result **out, ratel *r, const ratel_history *h, const char *
     level_ref l;
     if (!level_named(&l, level)) return api_no_level(r, level);
     if (!h->model->frozen) return api_fail(r, RATEL_EINVAL, "the history is still being built");
-    if (by && h->model->assumed)
-        return api_fail(r, RATEL_EUNSUPPORTED, "another solver cannot use what modules add");
     ratel_result *a = r->fn(r->ud, NULL, 0, sizeof *a);
     if (!a) return api_fail(r, RATEL_ENOMEM, "out of memory");
     memset(a, 0, sizeof *a);
@@ -884,7 +882,13 @@ static void body_recheck(call *c)
 {
     recheck_call *rc = (recheck_call *)c;
     const char *why = NULL;
-    if (!recheck(&rc->a->v, rc->h, &rc->work, &why))
+    const verdict *v = &rc->a->v;
+    if (v->outcome == OUTCOME_VIOLATED && v->decided_by >= BY_Z3 && v->decided_by <= BY_ANOTHER)
+        guard_fail(&c->guard, GUARD_UNSUPPORTED,
+                   "that the level is violated is what %s says: it gives no proof that could be "
+                   "checked again",
+                   decider_name(v->decided_by));
+    if (!recheck(v, rc->h, &rc->work, &why))
         guard_fail(&c->guard, GUARD_BUG, "internal error: the answer is wrong: %s", why);
 }
 

@@ -56,6 +56,9 @@ typedef struct emit_point { /* a part of a transaction: its snapshot (op NO_ID),
     txn_id txn;
     op_id op;
 } emit_point;
+typedef struct emit_event { /* of a transaction, or a helper point: at, enum added_at */
+    uint32_t of, at;
+} emit_event;
 typedef struct emit_model {
     txn_id *order;
     uint32_t ordered;
@@ -64,6 +67,8 @@ typedef struct emit_model {
     emit_point *part; /* of InnoDB's levels: the parts in their order, and the choices along it */
     emit_choice *part_choice;
     size_t parts, part_choices;
+    emit_event *event; /* under what modules added: all events in their order */
+    size_t events;
 } emit_model;
 typedef int64_t (*emit_value)(void *ud, const char *name);
 void emit_read_model(emit_formula *f, enum emit_format format, emit_value value, void *ud,

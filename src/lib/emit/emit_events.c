@@ -50,6 +50,7 @@ void encode_events(emit_formula *f)
     f->orders = 1;
     f->split = true;
     f->events[0] = 2 * f->n;
+    added_open(f);
     encode_dependencies(f);
     for (uint32_t r = 0; r < f->read.n; r++) {
         const emit_read read = f->read.at[r];

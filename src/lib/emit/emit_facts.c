@@ -254,6 +254,8 @@ static void keep_garbage_only(emit_formula *f)
         for (; i < end; i++) {
             const emit_read r = f->read.at[i];
             bool initial = value_or_absent(h->key_init[r.key]) == r.value;
+            if (f->row && is_uncommitted(f, v) && h->op_value[r.op] == VALUE_EMPTY)
+                refuse(f, "lists that are read at read-uncommitted");
             if (!is_uncommitted(f, v))
                 f->read.at[kept++] = r;
             else if (!initial && !key_set_has(&wrote, map_pair(r.key, r.value)))
@@ -329,5 +331,6 @@ void facts_load(emit_formula *f)
     load_reads(f, own);
     if (f->row || f->q.level.id == LEVEL_RU) keep_garbage_only(f);
     load_orders(f);
+    added_load(f);
     mem_put(f->m, own);
 }

@@ -43,6 +43,10 @@ static void put_event(const emit_formula *f, uint32_t order, uint32_t event, str
         put_txn(f, p->node, b);
         return;
     }
+    if (!order && f->added && event >= f->first_point) {
+        strbuf_printf(b, "helper point %u", event - f->first_point);
+        return;
+    }
     bool split = f->split && !order;
     if (split) strbuf_str(b, event % 2 ? "commit of " : "begin of ");
     put_txn(f, split ? event / 2 : event, b);
@@ -80,6 +84,19 @@ static void put_meaning(const emit_formula *f, const emit_var *v, strbuf *b)
         strbuf_str(b, " to ");
         put_txn(f, v->c, b);
         break;
+    case VAR_DEPENDS:
+        put_txn(f, v->c, b);
+        strbuf_str(b, " depends on ");
+        put_txn(f, v->b, b);
+        strbuf_str(b, ", as modules say");
+        break;
+    case VAR_CHOSEN: { /* a module's text may hold anything, also line breaks */
+        const char *reason = additions_reason(f->added, v->a);
+        strbuf_printf(b, "set %u of module %s: ", v->b,
+                      additions_name(f->added, f->added->at.at[v->a].module));
+        strbuf_visible(b, reason, strlen(reason));
+        break;
+    }
     case VAR_AUX: strbuf_printf(b, "helper %u %u %u", v->a, v->b, v->c); break;
     }
 }
@@ -335,7 +352,8 @@ static uint64_t event_place(const model_reader *r, uint32_t order, uint32_t even
     return place;
 }
 
-/* What the reads with several candidates read from. */
+/* What reads read from, of one candidate, too: another version may hold the same value, and only a
+   hint says which of them it was. */
 static size_t read_choices(const model_reader *r,
                            uint32_t (*source)(emit_formula *f, uint32_t read, uint32_t i),
                            emit_choice *out)
@@ -344,7 +362,7 @@ static size_t read_choices(const model_reader *r,
     size_t n = 0;
     for (uint32_t x = 0; x < f->read.n; x++) {
         const emit_read *read = &f->read.at[x];
-        if (read->n < 2 || !lit_is_true(r, formula_in(f, read->node))) continue;
+        if (!lit_is_true(r, formula_in(f, read->node))) continue;
         for (uint32_t i = 0; i < read->n; i++) {
             if (!lit_is_true(r, source(f, x, i))) continue;
             uint32_t s = f->candidate.at[read->first + i];
@@ -376,6 +394,28 @@ static void read_parts(const model_reader *r, emit_model *out)
     out->part_choices = read_choices(r, parts_source, out->part_choice);
 }
 
+/* Every event that takes part, in its place; of one place commits stand as in the order. */
+static void read_events(const model_reader *r, emit_model *out)
+{
+    emit_formula *f = r->f;
+    uint32_t events = f->events[0], n = 0;
+    uint64_t *place = mem_array(f->m, uint64_t, (size_t)events + 1);
+    emit_event *at = mem_array(f->m, emit_event, (size_t)events + 1);
+    for (uint32_t e = 0; e < events; e++) {
+        uint32_t v = f->split ? e / 2 : e;
+        bool point = e >= f->first_point, commit = !f->split || e % 2;
+        if (!point && !lit_is_true(r, formula_in(f, v))) continue;
+        if (!point && !commit && f->row && mixed_begin(f, v) != e) continue;
+        place[n] = event_place(r, 0, e);
+        at[n++] = point ? (emit_event){e - f->first_point, AT_POINT}
+                        : (emit_event){f->txn[v], commit ? AT_COMMIT : AT_BEGIN};
+    }
+    const uint32_t *by = sort_by_key(f->m, place, n);
+    out->event = mem_array(f->m, emit_event, (size_t)n + 1);
+    out->events = n;
+    for (uint32_t i = 0; i < n; i++) out->event[i] = at[by[i]];
+}
+
 void emit_read_model(emit_formula *f, enum emit_format format, emit_value value, void *ud,
                      emit_model *out)
 {
@@ -395,4 +435,5 @@ void emit_read_model(emit_formula *f, enum emit_format format, emit_value value,
     out->choice = mem_array(f->m, emit_choice, f->read.n + 1);
     out->choices = read_choices(&r, formula_source, out->choice);
     if (f->part_first) read_parts(&r, out);
+    if (f->added) read_events(&r, out);
 }

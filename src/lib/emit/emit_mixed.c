@@ -48,7 +48,7 @@ static uint32_t commit_of(uint32_t node)
     return 2 * node + 1;
 }
 
-static uint32_t begin_of(const emit_formula *f, uint32_t node)
+uint32_t mixed_begin(const emit_formula *f, uint32_t node)
 {
     return f->row[node] == ROW_SI ? 2 * node : 2 * node + 1;
 }
@@ -65,7 +65,7 @@ static bool excludes(const emit_formula *f, uint32_t a, uint32_t b)
 /* "a's versions come before b's", for two that install a common key. */
 static uint32_t installs_before(emit_formula *f, uint32_t a, uint32_t b)
 {
-    return formula_before(f, 0, commit_of(a), excludes(f, a, b) ? begin_of(f, b) : commit_of(b));
+    return formula_before(f, 0, commit_of(a), excludes(f, a, b) ? mixed_begin(f, b) : commit_of(b));
 }
 
 static void encode_commits(emit_formula *f)
@@ -76,7 +76,7 @@ static void encode_commits(emit_formula *f)
             if (a == b) continue;
             if (f->ordered[(size_t)a * f->n + b])
                 CLAUSE(f, lit_not(formula_in(f, b)),
-                       formula_before(f, 0, commit_of(a), begin_of(f, b)));
+                       formula_before(f, 0, commit_of(a), mixed_begin(f, b)));
             if (a < b && f->common[(size_t)a * f->n + b])
                 CLAUSE(f, lit_not(formula_in(f, a)), lit_not(formula_in(f, b)),
                        installs_before(f, a, b), installs_before(f, b, a));
@@ -94,7 +94,7 @@ static bool is_protected(const emit_formula *f, const emit_read *r)
 static void encode_mixed_read(emit_formula *f, uint32_t r)
 {
     const emit_read read = f->read.at[r];
-    uint32_t begin = begin_of(f, read.node);
+    uint32_t begin = mixed_begin(f, read.node);
     for (uint32_t i = 0; i < read.n; i++) {
         uint32_t s = f->candidate.at[read.first + i], src = formula_source(f, r, i);
         if (s != FROM_INIT) CLAUSE(f, lit_not(src), formula_before(f, 0, commit_of(s), begin));
@@ -174,6 +174,7 @@ void encode_mixed(emit_formula *f)
     f->split = true;
     f->events[0] = 2 * f->n;
     f->events[1] = postgres ? f->n : 0;
+    added_open(f);
     encode_commits(f);
     for (uint32_t r = 0; r < f->read.n; r++) encode_mixed_read(f, r);
     if (postgres) encode_serial(f);

@@ -91,11 +91,12 @@ static void see_source(emit_formula *f, uint32_t r, uint32_t u, uint32_t source)
     see(f, r, u, &source, 1);
 }
 
-/* RA-1: one step of session order or read-from. */
+/* RA-1: one step of session order or read-from, or what a module says is one. */
 static void see_atomic(emit_formula *f, uint32_t r, uint32_t u)
 {
-    uint32_t t = f->read.at[r].node;
+    uint32_t t = f->read.at[r].node, said = added_depends(f, u, t);
     if (precedes(f, u, t)) see(f, r, u, NULL, 0);
+    if (said != LIT_FALSE) see(f, r, u, &said, 1);
     each_source(f, t, u, UINT32_MAX, r, see_source);
 }
 
@@ -170,8 +171,11 @@ static void see_so_far(emit_formula *f, uint32_t r, uint32_t u)
 {
     const emit_read read = f->read.at[r];
     uint32_t t = read.node;
-    for (uint32_t s = 0; s < f->n; s++)
+    for (uint32_t s = 0; s < f->n; s++) {
+        uint32_t said = added_depends(f, s, t);
         if (precedes(f, s, t)) see_arrived(f, r, u, s, NULL, 0);
+        if (said != LIT_FALSE) see_arrived(f, r, u, s, &said, 1);
+    }
     for (uint32_t r1 = f->node_first[t]; r1 < f->node_first[t + 1]; r1++)
         for (uint32_t i = 0; f->read.at[r1].op <= read.op && i < f->read.at[r1].n; i++) {
             uint32_t s = f->candidate.at[f->read.at[r1].first + i], lit = formula_source(f, r1, i);
@@ -239,7 +243,9 @@ static void encode_steps(emit_formula *f, bool versions)
     for (uint32_t a = 0; a < f->n; a++)
         for (uint32_t b = 0; b < f->n; b++) {
             if (a == b) continue;
+            uint32_t said = added_depends(f, a, b);
             if (precedes(f, a, b)) CLAUSE(f, lit_not(formula_in(f, b)), formula_step(f, 0, a, b));
+            if (said != LIT_FALSE) CLAUSE(f, lit_not(said), formula_step(f, 0, a, b));
             if (versions && f->common[(size_t)a * f->n + b])
                 CLAUSE(f, lit_not(formula_in(f, a)), lit_not(formula_in(f, b)),
                        lit_not(formula_before(f, 0, a, b)), formula_step(f, 0, a, b));
@@ -299,6 +305,7 @@ void encode_transactions(emit_formula *f)
         guard_fail(f->m->guard, GUARD_UNSUPPORTED, "there is no encoding of %s", f->q.level.name);
     f->orders = 1;
     f->events[0] = f->n;
+    added_open(f);
     encode_dependency_order(f);
     if (visible == see_along || visible == see_so_far) encode_steps(f, level != LEVEL_CC);
     for (uint32_t r = 0; r < f->read.n; r++) {

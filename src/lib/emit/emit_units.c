@@ -149,6 +149,8 @@ static bool unit_learn(emit_formula *f, uint32_t lit)
     case VAR_STEP: return !(lit & 1) && !v->a && bit_put(f->sure, f->n, v->b, v->c);
     case VAR_PART_SOURCE:
     case VAR_PATH:
+    case VAR_DEPENDS:
+    case VAR_CHOSEN:
     case VAR_AUX: break;
     }
     return false;

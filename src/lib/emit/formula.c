@@ -222,6 +222,7 @@ static void encode_whole(emit_formula *f)
     units_state(f);
     encode_sources(f);
     choose_encoding(f);
+    added_state(f);
 }
 
 emit_formula *emit_build(mem *m, const history *h, const emit_question *q)

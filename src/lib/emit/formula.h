@@ -9,6 +9,7 @@
 
 #include "base/map.h"
 #include "emit/emit.h"
+#include "history/additions.h"
 #include "opt/mixed_row.h"
 
 #define LIT_FALSE 0xfffffffeu
@@ -22,6 +23,8 @@ enum emit_kind {
     VAR_BEFORE,      /* a: order, b before c */
     VAR_PATH,        /* a: graph, from b to c */
     VAR_STEP,        /* a: graph, an edge from b to c */
+    VAR_DEPENDS,     /* b: node, c: node that depends on it, says a module */
+    VAR_CHOSEN,      /* a: what a module added, b: its set that is true */
     VAR_AUX          /* a: what it is for, b, c */
 };
 
@@ -80,6 +83,12 @@ struct emit_formula {
     uint8_t *row;     /* per node: enum mixed_row */
     uint8_t *serial;  /* per node: it is serializable, of mixed-pg */
     uint8_t *deleted; /* per key, of mixed-pg: a transaction deletes it physically */
+    /* What modules added (emit_added.c); NULL: nothing */
+    const additions *added;
+    uint32_t *node_of;    /* per transaction: its node; NO_ID: it does not take part */
+    uint32_t first_point; /* the event of helper point 0, in order 0 */
+    uint32_t *depends;    /* [a * n + b]: the literal "b depends on a", or LIT_FALSE; NULL: no such
+                              statement, or a level that does not look at it */
     /* InnoDB's levels (emit_parts.c): order 1 is of these. */
     VEC(emit_part) part;
     uint32_t *part_first;  /* per node */
@@ -149,10 +158,20 @@ void clause_of(emit_formula *f, const uint32_t *lits, size_t n);
 /* Path variables follow every step variable of the graph over so many nodes. */
 void formula_close_paths(emit_formula *f, uint32_t graph, uint32_t nodes);
 
+/* emit_added.c: what modules added, between the events of order 0. */
+void added_load(emit_formula *f);
+void added_open(emit_formula *f); /* after events[0]: helper points, and the dependencies */
+void added_state(emit_formula *f);
+static inline uint32_t added_depends(const emit_formula *f, uint32_t a, uint32_t b)
+{
+    return f->depends ? f->depends[(size_t)a * f->n + b] : LIT_FALSE;
+}
+
 /* The encodings: emit_transactions.c, emit_events.c, emit_mixed.c, emit_parts.c,
    emit_baselines.c. */
 void encode_dependency_order(emit_formula *f); /* that of read-committed */
 void mixed_load_rows(emit_formula *f);
+uint32_t mixed_begin(const emit_formula *f, uint32_t node);
 void encode_mixed(emit_formula *f);
 void encode_parts(emit_formula *f);
 uint32_t parts_source(emit_formula *f, uint32_t read, uint32_t i);

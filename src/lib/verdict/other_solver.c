@@ -41,13 +41,17 @@ static void keep_model(verdict *v, const emit_model *model)
         chosen x = {c->op, c->key, c->writer};
         vec_push(v->mem, &v->point_choices, x);
     }
+    for (size_t i = 0; i < model->events; i++) {
+        ordered_event x = {model->event[i].of, model->event[i].at};
+        vec_push(v->mem, &v->events, x);
+    }
 }
 
 static void drop_model(verdict *v)
 {
     v->order = NULL;
     v->ordered = 0;
-    v->choices.n = v->points.n = v->point_choices.n = 0;
+    v->choices.n = v->points.n = v->point_choices.n = v->events.n = 0;
 }
 
 /* The solver's frames must not be jumped over: it only learns that it is to end. */
@@ -71,6 +75,7 @@ static void tell_satisfiable(verdict *v, const history *h, emit_formula *f, cons
     c.outcome = OUTCOME_HOLDS;
     if (claim_recheck(&c, h, work, &wrong)) {
         v->outcome = OUTCOME_HOLDS;
+        v->assumed = h->assumed != NULL;
         snprintf(why, sizeof why, "%s found an order, which was replayed", s->name);
     } else {
         drop_model(v);
@@ -97,6 +102,7 @@ static void tell_answer(verdict *v, const history *h, emit_formula *f, const oth
         tell_satisfiable(v, h, f, s, work);
     } else if (got == 20) {
         v->outcome = OUTCOME_VIOLATED;
+        v->assumed = h->assumed != NULL;
         emit_encoding_at(s->encoding, &encoding, &about);
         snprintf(why, sizeof why,
                  "no order satisfies the formula, says %s; this rests on %s and on the encoding %s "
@@ -120,32 +126,53 @@ static int keep_text(const void *bytes, size_t n, void *payload)
     return 0;
 }
 
+/* What the solver says of the formula of h. */
+static int ask_solver(verdict *v, const history *h, const question *q, const other_solver *s,
+                      mem *work, emit_formula **f)
+{
+    guard_stage(work->guard, "encode", NULL, 0);
+    emit_question ask = question_for(&v->level, q, v->ryow, s->encoding);
+    *f = emit_build(work, h, &ask);
+    whole_text all;
+    strbuf_init(&all.text, work);
+    printer out = {.write = keep_text, .payload = &all};
+    strbuf_init(&out.text, work);
+    emit_write(*f, s->format, &out);
+    emit_size size = emit_count(*f);
+    v->cost->vars += size.variables;
+    v->cost->clauses += size.clauses;
+    guard_stage(work->guard, "solve", NULL, 0);
+    uint64_t start = clock_now();
+    size_t n = all.text.n;
+    int got = s->solve(s->ud, strbuf_cstr(&all.text), n, out_of_time, work->guard);
+    v->cost->ns_solve += clock_now() - start;
+    if (!got) guard_poll(work->guard);
+    return got;
+}
+
+/* Additions only rule orders out: perhaps the history is violated without them, too. */
+static void ask_without_added(verdict *v, const history *h, const question *q,
+                              const other_solver *s, mem *work)
+{
+    history bare = *h;
+    emit_formula *f;
+    bare.assumed = NULL;
+    mem_free_all(work);
+    if (ask_solver(v, &bare, q, s, work, &f) == 20) v->assumed = false;
+}
+
 void judge_by(verdict *v, const history *h, const question *q, const other_solver *s, mem *work)
 {
     facts counted;
+    emit_formula *f;
     assert(s->format == EMIT_SMT2 || s->format == EMIT_DIMACS);
     h = judge_history(h, q, v->mem);
     if (!judge_open(v, h, q, &counted, work)) return;
     v->ryow = judge_policy(h, q, work);
     mem_free_all(work);
-    guard_stage(work->guard, "encode", NULL, 0);
-    emit_question ask = question_for(&v->level, q, v->ryow, s->encoding);
-    emit_formula *f = emit_build(work, h, &ask);
-    whole_text all;
-    strbuf_init(&all.text, work);
-    printer out = {.write = keep_text, .payload = &all};
-    strbuf_init(&out.text, work);
-    emit_write(f, s->format, &out);
-    emit_size size = emit_count(f);
-    v->cost->vars = size.variables;
-    v->cost->clauses = size.clauses;
-    guard_stage(work->guard, "solve", NULL, 0);
-    uint64_t start = clock_now();
-    size_t n = all.text.n;
-    int got = s->solve(s->ud, strbuf_cstr(&all.text), n, out_of_time, work->guard);
-    v->cost->ns_solve = clock_now() - start;
-    if (!got) guard_poll(work->guard);
+    int got = ask_solver(v, h, q, s, work, &f);
     tell_answer(v, h, f, s, got, work);
+    if (v->outcome == OUTCOME_VIOLATED && v->assumed) ask_without_added(v, h, q, s, work);
 }
 
 void judge_emit(const level_ref *level, const history *h, const question *q,

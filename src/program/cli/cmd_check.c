@@ -221,6 +221,9 @@ static void summarise_json(const check *c, const char *name, const ratel_verdict
             if (is_extreme(c, v, i, violated, session_order)) jw_text(w, c->levels[i]);
         jw_end_array(w);
     }
+    if (c->a->n_modules) jw_member_array(w, "modules");
+    for (size_t i = 0; i < c->a->n_modules; i++) jw_text(w, c->a->modules[i]);
+    if (c->a->n_modules) jw_end_array(w);
     jw_end_object(w);
     jw_end_line(w);
 }
@@ -251,6 +254,12 @@ static void summarise_text(const check *c, const char *name, const ratel_verdict
         }
         fputs(any ? "\n" : " none\n", c->out);
     }
+    /* Answers that hold are not told one by one, so what they rest on stands here. */
+    for (size_t i = 0; i < c->a->n_modules; i++) {
+        fputs(i ? ", " : "  assuming what modules change and add: ", c->out);
+        visible_to(c->out, c->a->modules[i]);
+    }
+    if (c->a->n_modules) fputc('\n', c->out);
 }
 
 /* `all` asks for mixtures only where some transaction names a level, and for linearizable only of
@@ -555,13 +564,16 @@ static void dump_history(check *c, const char *name)
         merge_status(c, complain_about(r, name, code));
         return;
     }
-    size_t levels = !stage || strcmp(stage, "asg") ? c->n_levels : 1;
+    module_chain chain;
+    int status = modules_apply(c->a, name, &h, &chain);
+    if (status) merge_status(c, status);
+    size_t levels = status ? 0 : !stage || strcmp(stage, "asg") ? c->n_levels : 1;
     for (size_t i = 0; i < levels; i++) {
         code = stage ? ratel_dump(h, r, c->levels[i], stage, write_file_cb, c->out)
                      : emit_level(c->a, h, c->levels[i], c->out);
         if (code) merge_status(c, complain_about(r, name, code));
     }
-    ratel_history_free(h);
+    modules_free(&chain);
 }
 
 static bool dumpable(const check *c)
@@ -741,7 +753,7 @@ static void check_history(check *c, const char *name)
         }
         if (c->a->value[O_RECHECK] && (code = ratel_result_recheck(a, r, h)) != 0) {
             complain("%s: %s", name, ratel_errmsg(r));
-            merge_status(c, exit_of(code));
+            if (code != RATEL_EUNSUPPORTED) merge_status(c, exit_of(code));
         }
         if (c->a->value[O_CERTIFICATE]) merge_status(c, certify_answer(c, i, a, h));
         if (i == 0) print_warnings(c, name, a);
@@ -861,12 +873,16 @@ int cmd_check(args *a)
     } else if (a->value[O_CERTIFICATE] && (a->n_files > 1 || c.n_levels > 1)) {
         complain("--certificate: give one history and one level only");
         c.status = EXIT_USAGE;
-    } else if (a->n_modules &&
-               (a->value[O_DUMP] || a->value[O_TRUST] || a->value[O_BACKEND] || a->value[O_EMIT])) {
-        complain("--module cannot be combined with --backend, --dump, --emit, --trust-timestamps");
+    } else if (a->n_modules && (a->value[O_DUMP] || a->value[O_TRUST])) {
+        complain("--module cannot be combined with %s",
+                 a->value[O_DUMP]
+                     ? "--dump: a dump shows the stages of deciding a history without modules"
+                     : "--trust-timestamps: trusted timestamps give every transaction its place, "
+                       "so nothing is left that a module could add");
         c.status = EXIT_USAGE;
     } else if (a->n_modules && is_searched(&c)) {
-        complain("--module: modules work only with levels from a file that are built-in levels");
+        complain("--module: modules work only with levels from a file that are built-in levels: "
+                 "what they add is no word of the language of such files");
         c.status = EXIT_USAGE;
     } else if (a->value[O_DUMP] && is_searched(&c)) {
         complain("--dump: not available for this level from a file");
