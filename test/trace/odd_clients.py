@@ -115,6 +115,19 @@ def check_settings(server, start):
     ok('a setting of the database stands at the beginning', "SET bytea_output TO 'escape'" in proxy.lines()[0]['setup'], proxy.lines()[0])
 
 
+def check_defaults(server, start):
+    """The isolation of sessions to come is changed, and the header says what it was before."""
+    database(server, 'oddly', "default_transaction_isolation = 'serializable'")
+    proxy = start(upstream=f'postgres://postgres@/oddly?host={server.home}')
+    w = Wire(proxy.path, database='oddly')
+    ask(w, "ALTER DATABASE oddly SET default_transaction_isolation = 'read committed'", "ALTER DATABASE oddly SET work_mem = '2MB'")
+    w.close()
+    time.sleep(0.1)
+    proxy.stop()
+    same('the header has the old one', proxy.lines()[0]['isolation'], 'serializable')
+    same('the new one is a mark', [o['why'] for o in proxy.lines() if o.get('mark') == 'unlogged'], ['the isolation of sessions that begin later was changed'])
+
+
 def check_patterns(server, start):
     """A pattern finds a value in whatever form it passes, and as a whole."""
     card = '4222222222222222'
@@ -159,5 +172,6 @@ def check_old_version(server, start):
 def check_odd_clients(server, start):
     check_seen(server, start)
     check_settings(server, start)
+    check_defaults(server, start)
     check_patterns(server, start)
     check_old_version(server, start)

@@ -100,7 +100,7 @@ struct my_session {
     bool encrypted;                         /* the client's TLS ends at the proxy */
     bool greeted, answered_greeting, ready; /* of the handshake */
     uint32_t can, maria_can;
-    bool utf8;
+    bool utf8, first_utf8; /* is the text UTF-8: now; when the client logged in */
     VEC(my_asked) queue;
     size_t head;
     strbuf bytes;
@@ -230,6 +230,12 @@ static void close_prepared(my_session *s, uint32_t id)
     mem_put(&s->mem, p);
 }
 
+static void forget_prepared(my_session *s)
+{
+    for (uint32_t i = 0; i < BUCKETS; i++)
+        while (s->buckets[i]) close_prepared(s, s->buckets[i]->id);
+}
+
 /* The answer to PREPARE begins: its number, and how many definitions follow. */
 static void keep_prepared(my_session *s, const my_asked *a, wire_body *b)
 {
@@ -313,7 +319,11 @@ static void note_isolation(my_session *s, const sql_part *p)
                  sql_mentions(p->at, p->n, "transaction_isolation");
     if (!begins_with(p, "set") || !about) return;
     bool all = sql_mentions(p->at, p->n, "session") || sql_mentions(p->at, p->n, "local");
-    if (sql_mentions(p->at, p->n, "global")) return; /* of sessions that begin later */
+    if (sql_mentions(p->at, p->n, "global")) {
+        tell_gap(s, earliest(s), "the isolation of sessions that begin later was changed");
+        if (memchr(p->at, ',', p->n)) s->txn.isolation = "read uncommitted"; /* or this one's */
+        return;
+    }
     if (!sql_mentions(p->at, p->n, "level")) {
         const char *named = sql_isolation_in(p->at, p->n);
         s->txn.isolation = named ? named : "read uncommitted";
@@ -342,6 +352,9 @@ static bool uses_wanted(const my_session *s, const sql_part *p)
 
 static void note_settings(my_session *s, const sql_part *p)
 {
+    if (sql_comment_says(p->at, p->n, "isolation")) s->txn.isolation = "read uncommitted";
+    if (sql_comment_says(p->at, p->n, "names") || sql_comment_says(p->at, p->n, "character"))
+        s->utf8 = false;
     if (begins_with(p, "set") &&
         (sql_mentions(p->at, p->n, "names") || sql_mentions(p->at, p->n, "character_set_results")))
         s->utf8 = sql_mentions(p->at, p->n, "utf8mb4") || sql_mentions(p->at, p->n, "utf8") ||
@@ -371,6 +384,10 @@ static void end_unasked(my_session *s, const pg_asked *q)
     bool commits = false;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         commits |= begins_with(&q->part, words[i]);
+    /* SET autocommit = 1 commits; SET STATEMENT ... FOR ROLLBACK does not */
+    const sql_part *p = &q->part;
+    if (begins_with(p, "set"))
+        commits = sql_mentions(p->at, p->n, "autocommit") && !sql_mentions(p->at, p->n, "for");
     if (!commits || s->unsure)
         tell_gap(s, s->txn.begun, "a transaction ended in a way that was not understood");
     pg_txn_end(&s->txn, commits && !s->unsure ? STATUS_COMMITTED : STATUS_UNKNOWN, q->call, s->now);
@@ -400,6 +417,7 @@ static void statement_done(my_session *s, pg_asked *q, uint64_t changed, uint32_
     if (kind == SQL_OTHER) q->part.isolation = NULL; /* SET TRANSACTION: of the next one */
     if (kind != SQL_BEGIN && !ends) q->part.kind = SQL_OTHER;
     if (kind == SQL_BEGIN && t->open) pg_txn_end(t, STATUS_COMMITTED, q->call, s->now);
+    q->followed = !q->opaque && sql_sets_connection(q->part.at, q->part.n);
     if (!ends && kind != SQL_BEGIN && t->open && t->block && !after) end_unasked(s, q);
     if (ends) {
         pg_txn_statement(t, q, &s->answer, kind == SQL_COMMIT ? "COMMIT" : "ROLLBACK", s->now);
@@ -440,8 +458,9 @@ static bool plain_ascii(const char *at, size_t n)
     return true;
 }
 
-/* The statement of the next result of the command at the head; false: there is none to log. */
-static bool next_statement(my_session *s, const my_asked *a, bool more, pg_asked *q)
+/* The statement of the next result of the command at the head; false: there is none to log.
+   `failed`: the result is an error. */
+static bool next_statement(my_session *s, const my_asked *a, bool more, bool failed, pg_asked *q)
 {
     *q = (pg_asked){.call = a->call};
     wire_body b = body_of(s, a);
@@ -454,6 +473,11 @@ static bool next_statement(my_session *s, const my_asked *a, bool more, pg_asked
         uint32_t id = my_u32(&b);
         if (id == UINT32_MAX) id = s->last_prepared;
         my_prepared *p = *find_prepared(s, id);
+        if (!p && failed) { /* the server does not know it, either */
+            q->part.at = "";
+            q->opaque = "it failed before it was run";
+            return true;
+        }
         if (!p) lose_track(s, "a statement was run that was never prepared");
         text = p->sql;
         end = text + strlen(text);
@@ -497,18 +521,31 @@ static bool runs_statement(uint8_t kind)
     return kind == COM_QUERY || kind == COM_STMT_EXECUTE || kind == COM_STMT_BULK_EXECUTE;
 }
 
+/* The connection is as new: the server has rolled back what was open and forgotten the rest.  This
+   is what pools do before they hand a connection to the next user. */
+static void connection_was_reset(my_session *s, uint64_t call)
+{
+    if (s->txn.open) pg_txn_end(&s->txn, STATUS_ABORTED, call, s->now);
+    s->txn.isolation = s->txn.first_isolation;
+    s->next_isolation = NULL;
+    s->unsure = false;
+    s->utf8 = s->first_utf8;
+    forget_prepared(s);
+}
+
 /* A result has ended well. */
 static void result_ended(my_session *s, uint64_t changed, uint32_t status)
 {
     const my_asked *a = queue_head(s);
     bool more = status & MORE_RESULTS;
     pg_asked q;
-    if (runs_statement(a->kind) && next_statement(s, a, more, &q)) {
+    if (runs_statement(a->kind) && next_statement(s, a, more, false, &q)) {
         if (must_hide(s, &q.part)) q.hide = true;
         if (q.hide && s->answer.has_rows) s->answer.hidden = true;
         if (!begins_with(&q.part, "use")) statement_done(s, &q, changed, status);
         note_settings(s, &q.part);
     }
+    if (a->kind == COM_RESET_CONNECTION) connection_was_reset(s, a->call);
     wire_body name = body_of(s, a);
     if (a->kind == COM_INIT_DB) s->elsewhere = !is_wanted(s, name.at, a->n);
     if (s->txn.mute) s->txn.n = 0, s->txn.statements.n = 0; /* what it did so far is not logged */
@@ -527,7 +564,7 @@ static void read_error(my_session *s, wire_body *b)
     pg_asked q;
     if (error == ERROR_PROGRESS) return; /* how far a long statement is */
     begin_answer(s);
-    if (runs_statement(a->kind) && next_statement(s, a, false, &q)) {
+    if (runs_statement(a->kind) && next_statement(s, a, false, true, &q)) {
         if (must_hide(s, &q.part)) q.hide = true;
         statement_failed(s, &q, error);
     }
@@ -817,7 +854,7 @@ static void read_login(my_session *s, const char *body, uint32_t n)
     s->answered_greeting = true;
     s->can = my_u32(&b);
     my_u32(&b);
-    s->utf8 = charset_is_utf8(wire_u8(&b));
+    s->utf8 = s->first_utf8 = charset_is_utf8(wire_u8(&b));
     wire_bytes(&b, 19);
     uint32_t maria = my_u32(&b);
     s->maria_can = s->can & CAN_PLAIN_MYSQL ? 0 : maria;
@@ -890,11 +927,7 @@ static void client_packet(void *ud, const char *body, uint32_t n, bool lost)
         if (!s->elsewhere && !is_wanted(s, body + 1, lost ? 0 : n - 1))
             lose_track(s, "the client uses another database");
         break;
-    case COM_BINLOG_DUMP:
-    case COM_RESET_CONNECTION:
-        if (kind == COM_BINLOG_DUMP) lose_track(s, "a replica reads the binary log");
-        s->txn.isolation = s->txn.first_isolation;
-        break;
+    case COM_BINLOG_DUMP: lose_track(s, "a replica reads the binary log");
     default: break;
     }
     push_command(s, kind, body + (n > 0), n ? n - 1 : 0, lost);

@@ -254,7 +254,10 @@ void pg_txn_statement(pg_txn *t, const pg_asked *q, const pg_answer *a, const ch
     if (tag && (kind == SQL_PREPARE_TRANSACTION || kind == SQL_END_PREPARED))
         t->sink->gap(t->sink->ud, t->session, t->begun,
                      "a transaction was prepared, and may commit at any time");
-    add_statement(t, q, a, tag, back);
+    if (tag && q->part.sets_default)
+        t->sink->gap(t->sink->ud, t->session, t->begun,
+                     "the isolation of sessions that begin later was changed");
+    if (!(tag && q->followed)) add_statement(t, q, a, tag, back);
     if (tag && kind == SQL_PREPARE_TRANSACTION) pg_txn_end(t, STATUS_UNKNOWN, q->call, back);
 }
 

@@ -29,6 +29,7 @@ typedef struct pg_asked {
     size_t n_params;
     const char *opaque; /* why this is not the whole statement, or NULL */
     bool hide;          /* its values must not be written */
+    bool followed;      /* a setting that the proxy follows itself: it needs no line */
     uint64_t call;
 } pg_asked;
 

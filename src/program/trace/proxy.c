@@ -29,7 +29,7 @@
 #include "trace/my_session.h"
 
 enum { CHUNK = 1 << 16, EVENTS = 64, STARTUP_MOST = 10000, FLUSH_MS = 100 };
-enum { REQUEST = 8, MY_REQUEST = 36, TOLD_FAILURES = 10, SPARE_FILES = 32 };
+enum { REQUEST = 8, MY_REQUEST = 36, TOLD_FAILURES = 10, TOLD_GAPS = 20, SPARE_FILES = 32 };
 #define STOP_NS 2000000000u       /* how long sessions may take to end */
 #define HANDSHAKE_NS 15000000000u /* how long TLS may take to begin */
 #define CODE_CANCEL 80877102u
@@ -92,7 +92,7 @@ typedef struct proxy {
     uint32_t n_links, numbers;
     uint32_t n_shaking; /* sides that are not OPEN */
     uint32_t n_awaited; /* links whose first message has not come */
-    uint32_t told_failures;
+    uint32_t told_failures, told_gaps;
     uint64_t now, checked;
     bool told_tls, told_log, told_binding, told_files, told_silent, stopping;
     char chunk[CHUNK];
@@ -117,9 +117,13 @@ static void sink_gap(void *ud, uint32_t session, uint64_t from, const char *why)
     proxy *p = ud;
     char text[256];
     trace_log_gap(p->log, session, from, why, p->now);
+    /* a client could cause any number of them, and the messages may go to a file */
+    if (p->told_gaps > TOLD_GAPS) return;
+    bool last = p->told_gaps++ == TOLD_GAPS;
     snprintf(text, sizeof text, "session %u: not everything can be logged: %.150s",
              (unsigned)session, why);
-    p->o->say(p->o->ud, text);
+    p->o->say(p->o->ud,
+              last ? "further stretches that cannot be logged are only marks in the log" : text);
 }
 
 static void sink_count(void *ud, pg_count what, uint64_t n)

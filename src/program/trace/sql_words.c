@@ -37,6 +37,12 @@ static bool word_part(char c)
     return letter(c) || (c >= '0' && c <= '9') || c == '$';
 }
 
+/* Comments that MariaDB and MySQL run. */
+static bool comment_runs(const char *at, const char *end)
+{
+    return end - at > 2 && at[0] == '/' && at[1] == '*' && (at[2] == '!' || at[2] == 'M');
+}
+
 static void skip_comment(lexer *l)
 {
     int depth = 0;
@@ -58,7 +64,7 @@ static void skip_blanks(lexer *l)
             l->at++;
         else if ((two && c == '-' && l->at[1] == '-') || (c == '#' && l->mysql))
             while (l->at < l->end && *l->at != '\n' && *l->at != '\r') l->at++;
-        else if (two && c == '/' && l->at[1] == '*')
+        else if (two && c == '/' && l->at[1] == '*' && !(l->mysql && comment_runs(l->at, l->end)))
             skip_comment(l);
         else
             return;
@@ -262,13 +268,27 @@ static void classify_forgets(sql_part *p, lexer l, token t)
         p->forgets = SQL_FORGETS_ALL;
 }
 
+bool sql_comment_says(const char *at, size_t n, const char *lower)
+{
+    size_t length = strlen(lower);
+    bool runs = false;
+    for (size_t i = 0; i < n; i++) {
+        runs |= comment_runs(at + i, at + n);
+        size_t same = 0;
+        while (runs && same < length && i + same < n && (at[i + same] | 32) == lower[same]) same++;
+        if (runs && same == length) return true;
+    }
+    return false;
+}
+
 /* Not BEGIN NOT ATOMIC, which MariaDB runs as a body, nor START SLAVE. */
-static bool begins_block(lexer l, token t)
+static bool begins_block(const sql_part *p, lexer l, token t)
 {
     bool begin = token_is(&l, t, "begin");
     if (!begin && !token_is(&l, t, "start")) return false;
     t = next_token(&l);
-    return begin ? !token_is(&l, t, "not") : token_is(&l, t, "transaction");
+    if (!begin) return token_is(&l, t, "transaction");
+    return !token_is(&l, t, "not") && !sql_comment_says(p->at, p->n, "atomic");
 }
 
 static void classify(sql_part *p)
@@ -278,7 +298,7 @@ static void classify(sql_part *p)
     p->kind = SQL_OTHER;
     classify_forgets(p, l, t);
     p->moves = token_is(&l, t, "fetch") || token_is(&l, t, "move") || token_is(&l, t, "close");
-    if (begins_block(l, t)) {
+    if (begins_block(p, l, t)) {
         p->kind = SQL_BEGIN;
         p->isolation = named_isolation(l);
     } else if (token_is(&l, t, "commit") || token_is(&l, t, "end")) {
@@ -292,6 +312,8 @@ static void classify(sql_part *p)
         classify_reset(p, l);
     } else if (token_is(&l, t, "select") || token_is(&l, t, "do")) {
         p->may_set_isolation = names_isolation(p->at, p->n);
+    } else if (token_is(&l, t, "alter")) { /* DATABASE, ROLE, SYSTEM */
+        p->sets_default = names_isolation(p->at, p->n);
     } else if (token_is(&l, t, "prepare")) {
         p->names_later = true;
         t = next_token(&l);
@@ -353,6 +375,61 @@ bool sql_mentions(const char *at, size_t n, const char *word)
         if (quoted && !memcmp(l.from + 1, word, length)) return true;
     }
     return false;
+}
+
+/* From the first token of an assignment of SET to after its last; false: another one than those of
+   the connection. */
+static bool skip_connection_setting(lexer *l, token t, token *after)
+{
+    static const char *const settings[] = {"autocommit",
+                                           "sql_auto_is_null",
+                                           "character_set_client",
+                                           "character_set_results",
+                                           "character_set_connection",
+                                           "collation_connection",
+                                           "wait_timeout",
+                                           "interactive_timeout",
+                                           "net_read_timeout",
+                                           "net_write_timeout",
+                                           "lock_wait_timeout",
+                                           "innodb_lock_wait_timeout",
+                                           "session_track_schema",
+                                           "session_track_system_variables",
+                                           "lc_messages",
+                                           "profiling"};
+    bool known = false;
+    while (t == TOKEN_OTHER && *l->from == '@') t = next_token(l);
+    bool scope = token_is(l, t, "session") || token_is(l, t, "local");
+    if (scope) t = next_token(l);
+    if (scope && t == TOKEN_OTHER && *l->from == '.') t = next_token(l);
+    if (!scope && token_is(l, t, "names")) {
+        t = next_token(l);
+        if (t != TOKEN_WORD && t != TOKEN_STRING) return false;
+        *after = next_token(l);
+        if (!token_is(l, *after, "collate")) return true;
+        t = next_token(l);
+        *after = next_token(l);
+        return t == TOKEN_WORD || t == TOKEN_STRING;
+    }
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+        known |= token_is(l, t, settings[i]);
+    t = next_token(l);
+    if (t == TOKEN_OTHER && *l->from == ':') t = next_token(l);
+    if (!known || t != TOKEN_OTHER || *l->from != '=') return false;
+    t = next_token(l);
+    *after = next_token(l);
+    return t == TOKEN_WORD || t == TOKEN_STRING || t == TOKEN_NUMBER;
+}
+
+bool sql_sets_connection(const char *at, size_t n)
+{
+    lexer l = lexer_of(at, at + n, SQL_RULES_MYSQL);
+    token t = next_token(&l);
+    if (!token_is(&l, t, "set")) return false;
+    do
+        if (!skip_connection_setting(&l, next_token(&l), &t)) return false;
+    while (t == TOKEN_OTHER && *l.from == ',');
+    return t == TOKEN_END;
 }
 
 void sql_number_marks(const char *at, size_t n, strbuf *out)

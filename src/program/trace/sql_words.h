@@ -28,6 +28,7 @@ typedef struct sql_part { /* one statement */
     bool chain;             /* COMMIT AND CHAIN: another transaction begins */
     const char *isolation;  /* that the statement asks for, in PostgreSQL's words, or NULL */
     bool may_set_isolation; /* in a way that is not understood, such as set_config */
+    bool sets_default;      /* ALTER ... SET: the isolation of sessions that begin later */
     bool names_later;       /* PREPARE or DECLARE: what it says is run by another statement */
     bool runs_earlier;      /* EXECUTE or FETCH: ... by this one */
     bool moves;             /* FETCH, MOVE, CLOSE: it changes where a portal stands */
@@ -44,11 +45,16 @@ bool sql_next(const char **at, const char *end, sql_rules rules, sql_part *out);
 
 /* Does this word, in lower case, occur outside of strings and comments? */
 bool sql_mentions(const char *at, size_t n, const char *word);
+/* May a comment that MariaDB and MySQL run have this in it, in lower case? */
+bool sql_comment_says(const char *at, size_t n, const char *lower);
 /* The text with '***' for every string in it and 0 for every number. */
 void sql_hide_values(const char *at, size_t n, sql_rules rules, strbuf *out);
 /* What the next string or number of the text says, without its quotes; false: there is none.  After
    a string in dollar quotes come those inside of it. */
 bool sql_next_literal(const char **at, const char *end, sql_rules rules, strbuf *out);
+/* Is it a SET of MySQL that changes only how the connection behaves: its encoding, autocommit,
+   how long it waits? */
+bool sql_sets_connection(const char *at, size_t n);
 /* MySQL's text with $1, $2, ... for its question marks. */
 void sql_number_marks(const char *at, size_t n, strbuf *out);
 /* The isolation that MySQL's SET names, in PostgreSQL's words, or NULL. */
