@@ -363,7 +363,7 @@ typedef struct line_parts { /* which kind of line it is shows by its members */
     log_txn t;
     log_rows rows;
     uint32_t n_columns;
-    bool header, table, has_rows, statements, mark, unlogged, session, recorder;
+    bool header, table, has_rows, statements, mark, unlogged, session, recorder, of_history;
     const char *why, *isolation, *level;
 } line_parts;
 
@@ -488,6 +488,9 @@ static void read_member(reader *r, line_parts *p, json_text name)
     } else if (json_is(name, "recorder")) {
         p->recorder = true;
         json_skip(j);
+    } else if (json_is(name, "ratel") || json_is(name, "ops")) {
+        p->of_history = true;
+        pass_over(r, name);
     } else if (json_is(name, "why")) {
         p->why = keep(r, json_string(j));
     } else {
@@ -559,6 +562,8 @@ static void read_line(reader *r)
         add_txn(r, &p, start);
     } else if (p.unlogged) {
         if (!r->l->gaps++) r->l->gap_line = r->line, r->l->gap_why = p.why;
+    } else if (p.of_history) {
+        json_fail(j, start, "this is a history for ratel check, not a log of SQL transactions");
     } else if (!p.mark) {
         json_fail(j, start,
                   "neither a header, nor rows of a table, nor a transaction with \"statements\"");

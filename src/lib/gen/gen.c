@@ -28,6 +28,7 @@ static const struct {
 };
 
 #define ISOLATIONS (sizeof isolations / sizeof *isolations)
+#define MOST_SESSIONS 1000000
 
 const char *gen_workload_at(size_t i, const char **about)
 {
@@ -63,7 +64,7 @@ static enum workload_kind workload_named(guard *g, const char *name)
 {
     for (size_t i = 0; workload_at(i); i++)
         if (!strcmp(workload_at(i)->name, name)) return (enum workload_kind)i;
-    guard_fail(g, GUARD_INVAL, "no workload %.100s", name);
+    guard_fail(g, GUARD_INVAL, "no workload \"%.100s\"", name);
 }
 
 static enum store_mode isolation_named(guard *g, const char *name)
@@ -75,7 +76,7 @@ static enum store_mode isolation_named(guard *g, const char *name)
             if ((p == isolations[i].others || p[-1] == ' ') && (!p[n] || p[n] == ' '))
                 return (enum store_mode)i;
     }
-    guard_fail(g, GUARD_INVAL, "cannot simulate isolation %.100s", name);
+    guard_fail(g, GUARD_INVAL, "cannot simulate isolation \"%.100s\"", name);
 }
 
 /* --- writing transactions ---------------------------------------------------------------- */
@@ -414,6 +415,8 @@ void gen_history(history *h, const gen_options *o, strbuf *truth)
     sized.keys = option_count(g, o->keys, info->keys, "keys");
     sized.ops = option_count(g, o->ops, info->ops, "operations");
     m->sessions = option_count(g, o->sessions, info->sessions, "sessions");
+    if (m->sessions > MOST_SESSIONS)
+        guard_fail(g, GUARD_INVAL, "too many sessions (at most %d)", MOST_SESSIONS);
     workload_init(&m->work, mm, kind, &sized);
     refuse_live_knobs(&o->knobs, g);
     m->drift = (int64_t)knob_count(&o->knobs, KNOB_DRIFT, 0);

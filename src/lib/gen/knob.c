@@ -47,7 +47,7 @@ void knob_parse(knob_set *k, guard *g, const char *text)
     const char *value = text[n] ? text + n + 1 : "";
     char *end = NULL;
     while (i < KNOBS && (strlen(table[i].name) != n || strncmp(table[i].name, text, n))) i++;
-    if (i == KNOBS) guard_fail(g, GUARD_INVAL, "no knob \"%.60s\"", text);
+    if (i == KNOBS) guard_fail(g, GUARD_INVAL, "no knob \"%.*s\"", n < 60 ? (int)n : 60, text);
     switch (table[i].kind) {
     case KNOB_CHOICE_KIND: k->count[i] = choice_named(g, value); break;
     case KNOB_COUNT_KIND:

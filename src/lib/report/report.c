@@ -430,9 +430,10 @@ void report_text(const verdict *v, const report_context *c, strbuf *b)
         if (*a->others) strbuf_printf(b, " (%s)", a->others);
     }
     if (v->outcome == OUTCOME_HOLDS) {
-        strbuf_printf(b, " (%llu transactions, %llu operations, %llu sessions)\n",
-                      (unsigned long long)v->txns, (unsigned long long)v->ops,
-                      (unsigned long long)v->sessions);
+        strbuf_printf(b, " (%llu transaction%s, %llu operation%s, %llu session%s)\n",
+                      (unsigned long long)v->txns, v->txns == 1 ? "" : "s",
+                      (unsigned long long)v->ops, v->ops == 1 ? "" : "s",
+                      (unsigned long long)v->sessions, v->sessions == 1 ? "" : "s");
         if (c->verbose) {
             strbuf_str(b, "  commit order:");
             for (uint32_t i = 0; i < v->ordered && i < 100; i++) {

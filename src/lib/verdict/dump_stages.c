@@ -91,7 +91,7 @@ void judge_dump(const level_ref *level, const history *h, const question *q, enu
     if (level->id == LEVEL_LIN) {
         if (history_first_larger(h) != NO_ID)
             guard_fail(work->guard, GUARD_UNSUPPORTED,
-                       "linearizable is about single operations, and a transaction is more");
+                       "linearizable is decided only if every transaction is a single operation");
         h = key_sessions(h, d->text.mem);
     }
     asg_build(&g, h, work, judge_policy(h, q, work), asg_level_flags(level->id));

@@ -121,10 +121,11 @@ static char *refusal_by_key(const hearing *x)
     } else if (t == NO_ID) {
         strbuf_str(&b, "linearizable is not decided together with modules");
     } else {
-        strbuf_str(&b, "linearizable is about single operations, and transaction ");
+        strbuf_str(&b, "linearizable is decided only if every transaction is a single "
+                       "operation (a read, a write, or a read and then a write, of one key), and "
+                       "transaction ");
         atom_json(h, label_atom(h, h->txn_label[t]), &b);
-        strbuf_str(&b, " is more than one read or write of one key, or a read and then a write of "
-                       "it: ask for strict-serializable");
+        strbuf_str(&b, " is more than that: ask for strict-serializable");
     }
     strbuf_cstr(&b);
     return b.at;

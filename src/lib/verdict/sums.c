@@ -537,8 +537,8 @@ bool judge_sums(hearing *x)
         leave_open(&s, "an operation is not of the model that the header names, a number is too "
                        "large, or a read does not show every account");
     else if (x->asked.id == LEVEL_LIN && s.bank)
-        leave_open(&s, "linearizable is about single operations, and a transfer is two: ask for "
-                       "strict-serializable");
+        leave_open(&s, "linearizable is decided only if every transaction is a single operation, "
+                       "and a transfer is two: ask for strict-serializable");
     else if (!(s.bank && implies_totals(x) && find_totals(&s)) &&
              !(!s.bank && timed && find_bounds(&s)))
         decide_order(&s, timed);

@@ -227,6 +227,10 @@ size_t visible_text(const char *s, char *buf, size_t cap);
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Of a name that no level has (levels_given.c): what was probably meant, or what to write. */
 void complain_no_level(const char *name);
+
+/* Does every level of the list exist, for histories of keys or for logs of SQL?  To be asked before
+   a run, so that a wrong name does not cost the user what was recorded; complains if not. */
+bool levels_known(const char *list, bool keys, bool sql);
 /* did_you_mean.c: the name in a list (NULL past its end) that was probably meant by the first n
    bytes of `given`, or NULL; and a complaint that there is no such name, with it. */
 const char *nearest_name(const char *given, size_t n, const char *(*at)(size_t i));

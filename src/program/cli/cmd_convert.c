@@ -11,8 +11,12 @@ int cmd_convert(args *a)
     const char *to = a->value[O_TO], *out = a->value[O_OUTPUT];
     if (a->n_files == 1 && !out) out = "-";
     if (a->n_files == 2 && !out) out = a->files[1];
-    if (!to || a->n_files < 1 || a->n_files > 2 || (a->n_files == 2 && a->value[O_OUTPUT])) {
-        complain("usage: ratel convert [--from F] --to F IN OUT");
+    if (!to) {
+        complain("convert: --to FORMAT is needed (see ratel convert --help)");
+        return EXIT_USAGE;
+    }
+    if (a->n_files < 1 || a->n_files > 2 || (a->n_files == 2 && a->value[O_OUTPUT])) {
+        complain("convert: give one history, and one file to write (see ratel convert --help)");
         return EXIT_USAGE;
     }
     ratel_history *h;

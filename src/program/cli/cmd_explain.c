@@ -119,7 +119,7 @@ int cmd_explain(args *a)
     const char *level = a->value[O_LEVEL], *format = format_wanted(a);
     if (!format) return EXIT_USAGE;
     if (a->n_files != 1) {
-        complain("usage: ratel explain [options] HISTORY");
+        complain("explain: give one history (see ratel explain --help)");
         return EXIT_USAGE;
     }
     if (level && is_level_file(level) && a->n_modules) {

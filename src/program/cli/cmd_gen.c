@@ -82,11 +82,11 @@ static bool is_named(const char *given, size_t n, const char *(*at)(size_t i))
     return false;
 }
 
-/* Says which name is wrong, if one has a neighbour that was probably meant; false: nothing said. */
+/* Says which name is wrong; false: nothing said. */
 static bool complain_of_name(const char *what, const char *given, size_t n,
                              const char *(*at)(size_t i))
 {
-    if (!given || is_named(given, n, at) || !nearest_name(given, n, at)) return false;
+    if (!given || is_named(given, n, at)) return false;
     complain_no_name(what, given, n, at, "ratel gen --list lists them");
     return true;
 }
@@ -143,6 +143,13 @@ int cmd_gen(args *a)
         return EXIT_USAGE;
     ratel_history *h;
     const char *truth;
+    static const enum option_id sizes[] = {O_TXNS, O_SESSIONS, O_KEYS, O_OPS};
+    const uint64_t given[] = {o.txns, o.sessions, o.keys, o.ops};
+    for (size_t i = 0; i < 4; i++) /* to the library 0 means the usual number */
+        if (a->value[sizes[i]] && !given[i]) {
+            complain("--%s: 0 is out of range (at least 1)", option_table[sizes[i]].name);
+            return EXIT_USAGE;
+        }
     int code = ratel_gen(&h, a->context, &o, &truth);
     if (code) {
         if (code != RATEL_EINVAL || !complain_of_names(a))

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/litmus.h"
 
@@ -323,8 +324,23 @@ static void compare_tables(litmus *l)
         l->status = litmus_compare(&l->t, l->a->value[O_EXPECT], true, to);
 }
 
+/* Tables to compare with are looked for before anything is run. */
+static bool tables_readable(litmus *l)
+{
+    static const enum option_id tables[] = {O_DIFF, O_EXPECT};
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        const char *path = l->a->value[tables[i]];
+        if (!path || !strcmp(path, "-") || !access(path, R_OK)) continue;
+        complain("--%s %s: %s", option_table[tables[i]].name, path, strerror(errno));
+        l->status = EXIT_IO;
+        return false;
+    }
+    return true;
+}
+
 static void run_all(litmus *l)
 {
+    if (!tables_readable(l)) return;
     const char *keep = l->a->value[O_KEEP];
     bool made = l->a->value[O_SYNTH] != NULL;
     if ((!made || l->a->n_files) && !choose_cases(l)) return;

@@ -541,7 +541,8 @@ static int show_again(void *ud)
 int cmd_repro(args *a)
 {
     if (a->n_files != 1 || !a->value[O_DB] || !a->value[O_ISOLATION]) {
-        complain("repro: give one history, --db URL and --isolation L, at which it was recorded");
+        complain("repro: give one history, --db URL, and --isolation L, the level at which it was "
+                 "recorded");
         return EXIT_USAGE;
     }
     bool failed;

@@ -142,6 +142,8 @@ int cmd_run(args *a)
     }
     live_options o;
     if (!parse(a, &o)) return EXIT_USAGE;
+    bool sql = sql_workload_named(o.workload) != NULL;
+    if (a->value[O_CHECK] && !levels_known(a->value[O_LEVEL], !sql, sql)) return EXIT_USAGE;
     const char *out = a->value[O_OUTPUT];
     size_t n = out ? strlen(out) : 0;
     if ((n > 3 && !strcmp(out + n - 3, ".gz")) || (n > 4 && !strcmp(out + n - 4, ".zst"))) {
@@ -154,11 +156,11 @@ int cmd_run(args *a)
     if (status == EXIT_HOLDS) {
         bool opened = open_history(a, &o);
         run_counts c = {0};
-        if (opened && sql_workload_named(o.workload)) {
-            live_sql sql;
-            status = run_sql(a, &l, &o, &sql);
+        if (opened && sql) {
+            live_sql left;
+            status = run_sql(a, &l, &o, &left);
             live_recorded(&o);
-            if (!sql.hung) live_close(&l);
+            if (!left.hung) live_close(&l);
             return status;
         }
         status = opened ? live_run(&l, a, &o, &c) : EXIT_IO;

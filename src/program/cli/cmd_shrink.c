@@ -248,7 +248,7 @@ int cmd_shrink(args *a)
     const char *out = a->value[O_OUTPUT], *to = a->value[O_TO] ? a->value[O_TO] : "ratel";
     bool file = out && strcmp(out, "-");
     if (a->n_files != 1) {
-        complain("usage: ratel shrink [--level L] [options] HISTORY [-o FILE]");
+        complain("shrink: give one history (see ratel shrink --help)");
         return EXIT_USAGE;
     }
     if (a->value[O_JSON] && !file) {

@@ -382,31 +382,18 @@ static void run_all(test *t)
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/* Before anything is run, not after it. */
-static bool levels_known(const char *list)
-{
-    for (const char *p = list; p && strcmp(list, "all") != 0;) {
-        char name[256];
-        size_t n = strcspn(p, ",");
-        snprintf(name, sizeof name, "%.*s", (int)(n < 255 ? n : 255), p);
-        if (!is_level_file(name) && ratel_level_named(name, NULL)) {
-            complain_no_level(name);
-            return false;
-        }
-        p = p[n] ? p + n + 1 : NULL;
-    }
-    return true;
-}
-
 static bool parse_test(test *t)
 {
     args *a = t->a;
     t->o = (live_options){.sessions = SESSIONS, .seed = 1, .seconds = 60};
     if (!args_u64(a, O_SESSIONS, &t->o.sessions) || !args_u64(a, O_SEED, &t->o.seed) ||
         !args_u64(a, O_KEYS, &t->keys) || !args_u64(a, O_TXNS, &t->txns) ||
-        !live_seconds(a, O_FOR, &t->o.seconds) || !live_manner(a, &t->o) || !choose_runs(t) ||
-        !levels_known(a->value[O_LEVEL]))
+        !live_seconds(a, O_FOR, &t->o.seconds) || !live_manner(a, &t->o) || !choose_runs(t))
         return false;
+    bool keys = false, sql = false;
+    for (size_t i = 0; i < t->n; i++)
+        *(sql_workload_named(t->runs[i].mix.workload) ? &sql : &keys) = true;
+    if (!levels_known(a->value[O_LEVEL], keys, sql)) return false;
     t->o.seconds /= (double)t->n;
     if (a->n_files) {
         complain("test: unexpected argument \"%s\"", a->files[0]);

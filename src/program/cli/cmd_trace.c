@@ -81,7 +81,8 @@ static bool parse_proxy(tracing *t, uint64_t *limit, uint64_t *rotate)
     *limit = DEFAULT_SIZE;
     *rotate = 0;
     if (!a->value[O_LISTEN] || !a->value[O_UPSTREAM] || !a->value[O_OUTPUT] || a->n_files != 1) {
-        complain("usage: ratel trace proxy --listen ADDR --upstream URL -o LOG");
+        complain("trace proxy: --listen ADDR, --upstream URL and -o LOG are needed, and nothing "
+                 "else (see ratel trace --help)");
         return false;
     }
     if (!a->value[O_TLS_CERT] != !a->value[O_TLS_KEY]) {
@@ -378,6 +379,11 @@ static int run_proxy(tracing *t, uint64_t limit, uint64_t rotate)
     const char *out = a->value[O_OUTPUT];
     const char *url = a->value[O_UPSTREAM];
     t->o.mysql = !strncmp(url, "mariadb://", 10) || !strncmp(url, "mysql://", 8);
+    if (!t->o.mysql && strncmp(url, "postgres://", 11) && strncmp(url, "postgresql://", 13) &&
+        !strchr(url, '=')) { /* libpq also takes host=... dbname=... */
+        complain("--upstream: \"%s\" is not postgres://..., mariadb://... or mysql://...", url);
+        return EXIT_USAGE;
+    }
     if (t->o.mysql && a->value[O_COMMIT_TS]) {
         complain("--commit-ts: MariaDB and MySQL keep no commit timestamps");
         return EXIT_USAGE;
@@ -488,7 +494,7 @@ static int make_key_history(void *ud)
 static int to_history(const args *a)
 {
     if (a->n_files != 2) {
-        complain("usage: ratel trace to-history LOG [--keys TABLE:KEY->VALUE,...] [-o FILE]");
+        complain("trace to-history: give one log (see ratel trace --help)");
         return EXIT_USAGE;
     }
     bool in = !strcmp(a->files[1], "-");
@@ -566,7 +572,7 @@ static int collect_into(args *a, collecting *c, guard *g, mem *m)
 static int collect(args *a)
 {
     if (a->n_files < 2) {
-        complain("usage: ratel trace collect FILE... [-o FILE]");
+        complain("trace collect: no file given (see ratel trace --help)");
         return EXIT_USAGE;
     }
     collecting c = {0};
@@ -633,7 +639,7 @@ static int versions_of(args *a, FILE *in, guard *g, mem *m)
 static int versions(args *a)
 {
     if (a->n_files != 2) {
-        complain("usage: ratel trace versions STREAM --keys TABLE:KEY->VALUE,... [-o FILE]");
+        complain("trace versions: give one change stream (see ratel trace --help)");
         return EXIT_USAGE;
     }
     bool standard = !strcmp(a->files[1], "-");
@@ -681,7 +687,7 @@ int cmd_trace(args *a)
     if (a->n_files && !strcmp(a->files[0], "versions")) return versions(a);
     if (a->n_files && !strcmp(a->files[0], "collect")) return collect(a);
     if (a->n_files && !strcmp(a->files[0], "proxy")) return proxy(a);
-    complain("usage: ratel trace proxy --listen ADDR --upstream URL -o LOG, ratel trace "
-             "collect FILE..., ratel trace to-history LOG, or ratel trace versions STREAM");
+    complain("trace: the first argument must be proxy, collect, to-history or versions (see ratel "
+             "trace --help)");
     return EXIT_USAGE;
 }

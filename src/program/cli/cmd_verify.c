@@ -132,7 +132,7 @@ int cmd_verify(args *a)
     ratel_history *h;
     ratel_proof proof;
     if (a->n_files != 2) {
-        complain("usage: ratel verify [options] CERTIFICATE HISTORY");
+        complain("verify: give a certificate and a history (see ratel verify --help)");
         return EXIT_USAGE;
     }
     const char *certificate = a->files[0], *history = a->files[1];

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "audit/audit.h"
 #include "opt/level.h"
 
 #define MOST_BYTES (1u << 20)
@@ -20,6 +21,25 @@ void complain_no_level(const char *name)
         complain("no level \"%s\"; did you mean %s? (ratel levels lists them)", name, near);
     else
         complain("no level \"%s\" (ratel levels lists them)", name);
+}
+
+bool levels_known(const char *list, bool keys, bool sql)
+{
+    for (const char *p = list; p && strcmp(list, "all") != 0;) {
+        char name[256];
+        size_t n = strcspn(p, ",");
+        snprintf(name, sizeof name, "%.*s", (int)(n < 255 ? n : 255), p);
+        if (keys && !is_level_file(name) && ratel_level_named(name, NULL)) {
+            complain_no_level(name);
+            return false;
+        }
+        if (sql && !audit_level_named(name)) {
+            complain("logs of SQL are not audited at level \"%s\" (see ratel audit --help)", name);
+            return false;
+        }
+        p = p[n] ? p + n + 1 : NULL;
+    }
+    return true;
 }
 
 synth *session_open(const args *a)

@@ -374,11 +374,11 @@ int live_run(live *l, const args *a, const live_options *o, run_counts *c)
     const workload_info *info = workload_of(o->workload, &kind);
     if (!info) {
         complain_no_name("workload", o->workload, strlen(o->workload), live_workload_at,
-                         "run --list lists them");
+                         "ratel run --list lists them");
         return EXIT_USAGE;
     }
     if (!o->sessions || o->sessions > 100000) {
-        complain("--sessions: from 1 to 100000");
+        complain("--sessions: %llu is out of range (1 to 100000)", (unsigned long long)o->sessions);
         return EXIT_USAGE;
     }
     if (!live_can_disturb(l, o)) return EXIT_USAGE;
