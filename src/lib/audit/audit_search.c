@@ -276,7 +276,7 @@ static void step_back(search *s, uint32_t position)
     if (!s->free) return;
     uint32_t txn = here(s, position)->txn;
     s->at[txn] = 0;
-    if (s->e->log->txns.at[txn].status == LOG_COMMITTED) s->left++;
+    if (takes_part(s->e, txn)) s->left++;
     assert(s->left <= s->e->order.n);
     if (s->near && here(s, position)->slot < s->first) s->first = here(s, position)->slot;
 }
@@ -295,7 +295,7 @@ static void step_on(search *s, uint32_t position, const uint32_t *horizon)
     vs_commit(&e->store, position + 1);
     e->order.state_name[position + 1] = e->log->txns.at[txn].id;
     if (s->free) s->at[txn] = position + 1;
-    if (s->free && e->log->txns.at[txn].status == LOG_COMMITTED) s->left--;
+    if (s->free && takes_part(e, txn)) s->left--;
     if (s->back || (position + 1) % FORGET_EVERY) return;
     uint32_t low = position + 1 > e->effort.keep ? position + 1 - e->effort.keep : 0;
     assert(!e->store.searching);
@@ -543,12 +543,118 @@ static found in_near_order(engine *e)
     return r;
 }
 
+/* ---- unknown outcomes ------------------------------------------------------------------------ */
+
+static void drop_order(engine *e)
+{
+    mem_put(e->mem, e->order.at);
+    mem_put(e->mem, e->order.low);
+    mem_put(e->mem, e->order.high);
+    mem_put(e->mem, e->order.first_read);
+    mem_put(e->mem, e->order.same_from);
+    mem_put(e->mem, e->order.state_name);
+}
+
+/* One replay with those that are supposed to have committed; of a level whose order may not be that
+   of the commits, as snapshots.  `far`: how many that did commit are explained. */
+static found replay_supposed(engine *e, uint32_t *far)
+{
+    bool ordered = e->level.mode != MODE_LATEST || e->level.strict;
+    order_sort(e, ORDER_BY_END);
+    if (ordered) order_windows(e);
+    for (uint32_t i = 0; !ordered && i < e->order.n; i++) e->order.low[i] = 0, e->order.high[i] = i;
+    e->run.mode = e->level.mode == MODE_ROW ? MODE_STATEMENT : e->level.mode;
+    e->run.rule = e->level.mode == MODE_ROW ? WRITE_RECHECK : e->level.rule;
+    if (!ordered) e->run.mode = MODE_SNAPSHOT, e->run.rule = WRITE_CONFLICT;
+    e->exploring = false;
+    found r = search_quickly(e, FIRST_WINDOW);
+    uint32_t end = r == FOUND_YES ? e->order.n : e->effort.stuck;
+    assert(end <= e->order.n);
+    *far = 0;
+    for (uint32_t i = 0; i < end; i++)
+        *far += e->log->txns.at[e->order.at[i]].status == LOG_COMMITTED;
+    return r;
+}
+
+/* Supposes of one transaction after the other that it committed, if more is explained then. */
+static found suppose_some(engine *e, bool *supposed, uint32_t *chosen, uint64_t most)
+{
+    uint32_t far, best, n = (uint32_t)e->log->txns.n;
+    uint64_t begun = e->effort.runs;
+    found r = replay_supposed(e, &best);
+    *chosen = 0;
+    for (bool more = true; more && r != FOUND_YES;) {
+        more = false;
+        for (uint32_t i = 0; i < n && r != FOUND_YES; i++) {
+            const log_txn *t = &e->log->txns.at[i];
+            if (t->status != LOG_UNKNOWN || supposed[i] || engine_only_reads(e, t)) continue;
+            if (e->effort.runs - begun > most || r == FOUND_REFUSED) return r;
+            drop_order(e);
+            supposed[i] = true;
+            r = replay_supposed(e, &far);
+            supposed[i] = r == FOUND_YES || far > best;
+            if (!supposed[i]) continue;
+            more = true;
+            best = far;
+            ++*chosen;
+        }
+    }
+    return r;
+}
+
+/* The orders that are tried of any log whose own order does not explain it. */
+static found order_supposed(engine *e, const audit_answer *a, const bool *supposed, found r)
+{
+    bool serial = e->level.mode == MODE_LATEST;
+    if (r == FOUND_REFUSED || (r == FOUND_YES && (!serial || e->level.strict))) return r;
+    drop_order(e);
+    e->order.supposed = supposed;
+    order_sort(e, ORDER_BY_END);
+    order_windows(e);
+    if (!serial || e->level.strict) return in_near_order(e);
+    audit_answer other = *a;
+    const char *why;
+    other.n_cycle = 0;
+    return serial_order(e, &other, &why);
+}
+
+/* Where a recorder was killed, or connections were lost, the last transactions of sessions are of
+   unknown outcome, and others have seen what some of them wrote.  Logs that are small enough are
+   searched for that in every order; of others the most likely places are tried: the timestamp
+   that the recorder foresaw, or where the commit was sent.  Only `holds` follows. */
+static bool suppose_outcomes(engine *e, const audit_answer *a)
+{
+    engine_order order = e->order;
+    engine_effort effort = e->effort;
+    failure shown = e->fail;
+    audit_mode mode = e->run.mode;
+    write_rule rule = e->run.rule;
+    bool exploring = e->exploring;
+    uint32_t chosen;
+    bool *supposed = mem_array0(e->mem, bool, e->log->txns.n + 1);
+    e->order.supposed = supposed;
+    assert(!order.supposed && e->order.n);
+    found r = suppose_some(e, supposed, &chosen, 200000 + 64 * (uint64_t)order.n);
+    if (chosen) r = order_supposed(e, a, supposed, r);
+    if (chosen && r == FOUND_YES) return true;
+    drop_order(e);
+    mem_put(e->mem, supposed);
+    e->order = order;
+    e->effort = effort;
+    e->run.mode = mode;
+    e->run.rule = rule;
+    e->fail = shown;
+    e->exploring = exploring;
+    return false;
+}
+
 /* How the search ended, and what that rests on. */
 typedef struct finding {
     found r;
     const char *why;       /* undecided: a sentence, or NULL */
     const char *timed_why; /* the same, of orders within the times */
     bool timed;            /* these were asked */
+    bool supposed;         /* so was what unknown outcomes may have been */
     uint32_t unknown, ran; /* transactions: of unknown outcome; that were not aborted */
 } finding;
 
@@ -631,12 +737,23 @@ static bool shows_early(engine *e, audit_answer *a, finding *f)
     return false;
 }
 
+static bool suppose_once(engine *e, audit_answer *a, finding *f)
+{
+    if (!f->unknown || f->ran <= FREE_ORDER || f->supposed) return false;
+    f->supposed = true;
+    if (!suppose_outcomes(e, a)) return false;
+    f->r = FOUND_YES;
+    a->other_order = true;
+    return true;
+}
+
 static void search_orders(engine *e, audit_answer *a, finding *f)
 {
     bool searches = engine_uses(e, AUDIT_PASS_SEARCH);
     f->r = in_given_order(e);
     if (e->level.mode == MODE_ROW && f->r == FOUND_CUT) e->exploring = true;
     if (f->r != FOUND_NO && f->r != FOUND_CUT) return;
+    if (suppose_once(e, a, f)) return;
     bool given_up = f->r == FOUND_CUT && !searches && e->level.mode != MODE_LATEST;
     /* what no version of the rows explains is mostly wrong in every order that the times allow;
        without that, a serializable log would be searched for orders until the time is up */
@@ -680,7 +797,7 @@ static void guess_other_orders(engine *e, audit_answer *a, finding *f)
         if (!is_new_order(e, tried, n)) continue;
         tried[n++] = e->order.at;
         order_windows(e);
-        finding g = {.unknown = f->unknown, .ran = f->ran, .timed = true};
+        finding g = {.unknown = f->unknown, .ran = f->ran, .timed = true, .supposed = true};
         audit_answer b = *a;
         b.n_cycle = 0; /* of the first guess */
         b.replayed_writes = b.all_orders = false;

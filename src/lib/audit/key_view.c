@@ -866,7 +866,9 @@ static void put_times(const viewer *w, strbuf *o, const log_txn *t, size_t numbe
         if (t->has_begin) strbuf_printf(o, ",\"begin\":%lld", (long long)t->begin);
         if (t->has_end) strbuf_printf(o, ",\"end\":%lld", (long long)t->end);
     }
-    if (t->has_commit) strbuf_printf(o, ",\"commit_ts\":%lld", (long long)t->commit);
+    /* (in a history it would say that the transaction did commit) */
+    if (t->has_commit && t->status == LOG_COMMITTED)
+        strbuf_printf(o, ",\"commit_ts\":%lld", (long long)t->commit);
 }
 
 static void put_history(viewer *w, strbuf *o)

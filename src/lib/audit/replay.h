@@ -115,6 +115,7 @@ typedef struct engine_order {
     uint32_t *at;            /* by position: the transaction */
     bool stamped;            /* the database told when some transactions committed */
     bool mended;             /* stamps or times went against the order of a session */
+    const bool *supposed;    /* by transaction: of unknown outcome, but takes part; or NULL */
     uint32_t *low, *high;    /* by position: the states that a strict level allows */
     const char **state_name; /* by state: the transaction that made it */
     uint32_t *first_read;    /* by position: the state that the first statement read */

@@ -65,9 +65,22 @@ typedef struct by_time {
     uint32_t n;
 } by_time;
 
+static bool is_supposed(const engine *e, const log_txn *t)
+{
+    return e->order.supposed && e->order.supposed[t - e->log->txns.at];
+}
+
+bool takes_part(const engine *e, uint32_t txn)
+{
+    const log_txn *t = &e->log->txns.at[txn];
+    assert(txn < e->log->txns.n && (!is_supposed(e, t) || t->status == LOG_UNKNOWN));
+    return t->status == LOG_COMMITTED || is_supposed(e, t);
+}
+
 bool makes_no_state(const engine *e, const log_txn *t)
 {
-    return engine_only_reads(e, t) || (e->order.stamped && !t->has_commit);
+    if (engine_only_reads(e, t)) return true;
+    return e->order.stamped && !t->has_commit && !is_supposed(e, t);
 }
 
 static by_time sorted_times(engine *e, bool end)
@@ -182,7 +195,9 @@ static void place_unstamped(engine *e, const uint32_t *who, uint64_t *key, uint3
         const log_txn *t = &e->log->txns.at[who[i]];
         if (t->has_commit) continue;
         txn_times times = times_of(e, t);
-        uint32_t after = times.known ? highest(&calls, times.end, true) : 0;
+        /* (nobody knows when an unknown outcome took effect, but its end is no bound) */
+        int64_t late = is_supposed(e, t) ? times.call : times.end;
+        uint32_t after = times.known ? highest(&calls, late, true) : 0;
         key[i] = !times.known ? 2 * (uint64_t)e->order.n : after ? 2 * (uint64_t)after - 1 : 0;
     }
     mem_put(e->mem, calls.key);
@@ -207,7 +222,7 @@ static void keep_sessions(engine *e)
     bool moved = false;
     for (uint32_t i = 0; i < e->order.n; i++) rank_of[e->order.at[i]] = i;
     for (uint32_t i = 0; i < l->txns.n; i++)
-        if (l->txns.at[i].status == LOG_COMMITTED) line[n++] = i;
+        if (takes_part(e, i)) line[n++] = i;
     assert(n == e->order.n);
     memset(mate, 0xff, (l->sessions.n + 1) * sizeof *mate);
     for (uint32_t i = n; i-- > 0;) {
@@ -240,7 +255,8 @@ static uint64_t place_key(const engine *e, order_source by, bool times, uint32_t
     txn_times t = times_of(e, &e->log->txns.at[txn]);
     assert(by < ORDER_SOURCES && (!times || t.known));
     if (!times || by == ORDER_BY_LINE) return txn;
-    return sort_key(by == ORDER_BY_CALL ? t.call : t.end);
+    bool called = by == ORDER_BY_CALL || is_supposed(e, &e->log->txns.at[txn]);
+    return sort_key(called ? t.call : t.end);
 }
 
 void order_sort(engine *e, order_source from)
@@ -252,7 +268,7 @@ void order_sort(engine *e, order_source from)
     uint32_t n = 0;
     e->order.at = mem_array(e->mem, uint32_t, l->txns.n + 1);
     for (uint32_t i = 0; i < l->txns.n; i++) {
-        if (l->txns.at[i].status != LOG_COMMITTED) continue;
+        if (!takes_part(e, i)) continue;
         if (!times_of(e, &l->txns.at[i]).known) ends = false;
         if (l->txns.at[i].has_commit) stamps = true;
         if (l->txns.at[i].commit_unknown && !engine_only_reads(e, &l->txns.at[i])) all = false;

@@ -25,6 +25,8 @@ bool ended_before(const engine *e, const log_txn *a, const log_txn *b);
 bool committed_before(const engine *e, const log_txn *a, const log_txn *b);
 /* May the snapshot of b show what a wrote?  Not if a's commit was sent after it was answered. */
 bool may_be_shown_to(const engine *e, const log_txn *a, const log_txn *b);
+/* Is it committed, or of unknown outcome and supposed to be? */
+bool takes_part(const engine *e, uint32_t txn);
 /* The states before and after t are the same: t wrote nothing, or it would have a stamp. */
 bool makes_no_state(const engine *e, const log_txn *t);
 
@@ -38,7 +40,7 @@ typedef enum order_source {
     ORDER_SOURCES
 } order_source;
 
-/* Fills e->order with the committed transactions.  Commit timestamps come first in any case. */
+/* Fills e->order with those that take part.  Commit timestamps come first in any case. */
 void order_sort(engine *e, order_source from);
 /* Fills e->order.low and high: the states that real time allows each position to read. */
 void order_windows(engine *e);

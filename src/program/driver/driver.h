@@ -215,6 +215,7 @@ struct driver {
     bool (*enclose)(db *d);
     void (*mark)(db_session *s);                /* before commit: keeps what stamp needs */
     bool (*stamp)(db_session *s, int64_t *out); /* when the last transaction committed */
+    bool foresees; /* stamp can tell after mark already: when it commits, if it does */
     /* Of servers that are disturbed: before commit, keeps what outcome needs in s->mark, "" if
        nothing can be learnt.  After a commit whose answer was lost, over a new connection: DB_OK it
        was committed, DB_REFUSED it was rolled back, both for good; anything else: nobody knows. */

@@ -895,6 +895,7 @@ const driver driver_sqlite = {
     .enclose = lite_enclose,
     .mark = lite_mark,
     .stamp = lite_stamp,
+    .foresees = true,
     .waits = lite_waits,
     .cut = lite_cut,
 };

@@ -199,6 +199,12 @@ static void send_intent(worker *w, bool within, uint64_t call)
     strbuf_add(&w->intent, w->s.line.at, w->s.line.n);
     if (within) strbuf_char(&w->intent, '}');
     add_end(&w->intent, w, "unknown", call, 0);
+    /* (If it is the last that is told of it, a reader must know where it belongs.) */
+    const driver *d = db_inner(w->s.db.db)->driver;
+    int64_t ts;
+    bool foreseen = !within && !w->s.turns && !w->all->r->faults && d->foresees;
+    if (foreseen && w->s.db.db->driver->stamp(&w->s.db, &ts))
+        strbuf_printf(&w->intent, ",\"commit_ts\":%lld", (long long)ts);
     strbuf_str(&w->intent, "}\n");
     send(w);
 }
@@ -860,8 +866,9 @@ bool sql_run_all(sql_run *r)
     bool mysql = !strcmp(fuzz_dialect(r->db), "mysql") && strcmp(inner->name, "exec") != 0;
     if (!inner->query || !(inner->stamp || r->w->fuzz || (mysql && r->w->plain))) {
         snprintf(r->error, sizeof r->error, "%s does not run on %s%s", r->w->name, inner->name,
-                 inner->query ? "; sql-fuzz, predicates, upserts, constraints and cursors do"
-                              : " in this version");
+                 !inner->query ? " in this version"
+                 : mysql       ? "; bank-sql, sql-fuzz, predicates, upserts and constraints do"
+                               : "; sql-fuzz, predicates, upserts, constraints and cursors do");
         return false;
     }
     if (r->w->procedures && !inner->procedures) {
