@@ -108,6 +108,8 @@ for line in sys.stdin:
         sys.stderr.write('noise ' * 20000)
     if trick == 'vain' and op == 'put' and request.get('alone'):
         answer = {'answer': 'done'}
+    elif trick == 'unmapped' and op == 'put' and request['key'] == 200:   # which several sessions write
+        answer = {'answer': 'failed', 'error': 'database is locked'}
     elif trick == 'autocommit' and op == 'begin':
         answer = {'answer': 'done'}
     elif trick == 'autocommit' and op in ('commit', 'abort'):
