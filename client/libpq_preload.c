@@ -405,6 +405,50 @@ static void note_isolation(connection *c, const char *sql)
     hint_isolation(c, WEAKEST);
 }
 
+/* The statement that DEALLOCATE [PREPARE] names, or NULL: every one. */
+static const char *deallocated(const char *s, size_t *n)
+{
+    if (!is_word(s, "DEALLOCATE")) return NULL;
+    s = after_space(s + strlen("DEALLOCATE"));
+    if (is_word(s, "PREPARE")) s = after_space(s + strlen("PREPARE"));
+    if (is_word(s, "ALL")) return NULL;
+    bool quoted = *s == '"';
+    s += quoted;
+    *n = strcspn(s, quoted ? "\"" : " \t\r\n\f\v;");
+    return quoted && s[*n] == '"' && s[*n + 1] == '"' ? NULL : s;
+}
+
+/* Statements that were prepared may be no more, or others, after these. */
+static void forget_prepared(connection *c, const char *sql, bool several)
+{
+    bool may =
+        strcasestr(sql, "deallocate") || strcasestr(sql, "discard") || strcasestr(sql, "prepare");
+    size_t n = 0;
+    const char *name = several ? NULL : deallocated(sql, &n);
+    for (prepared *p = c->statements; may && p; p = p->next) {
+        bool same = !name || (!strncasecmp(p->name, name, n) && !p->name[n]);
+        if (!same) continue;
+        free(p->sql);
+        p->sql = NULL;
+    }
+}
+
+/* Transactions begin and end in ways that no single statement shows: COMMIT AND CHAIN, several
+   statements in one string, PQreset.  libpq knows whether one is open. */
+static void follow_status(connection *c, PGTransactionStatusType status)
+{
+    if (c->open && status == PQTRANS_IDLE) {
+        ratel_trace_commit(c->session);
+        ratel_trace_ended(c->session, RATEL_TRACE_UNKNOWN);
+        c->open = false;
+    } else if (!c->open && (status == PQTRANS_INTRANS || status == PQTRANS_INERROR)) {
+        ratel_trace_begin(c->session);
+        hint_isolation(c, WEAKEST);
+        ratel_trace_begun(c->session);
+        c->open = true;
+    }
+}
+
 static void call(connection *c, const char *sql, const arguments *a)
 {
     if (!c || !sql) return;
@@ -412,6 +456,8 @@ static void call(connection *c, const char *sql, const arguments *a)
     const char *s = after_space(sql);
     PGTransactionStatusType status = pq.PQtransactionStatus_(c->conn);
     bool idle = status == PQTRANS_IDLE, several = has_several(sql);
+    follow_status(c, status);
+    forget_prepared(c, s, several);
     c->pending = ASKED_CALL;
     c->alone = !c->open;
     free(c->sets);
@@ -526,7 +572,7 @@ static void result(connection *c, const PGresult *r)
 
 static void remember(connection *c, const char *name, const char *sql)
 {
-    if (!c || !name || !sql) return;
+    if (!c || !name) return;
     prepared *p = c->statements;
     while (p && strcmp(p->name, name) != 0) p = p->next;
     if (!p && (p = calloc(1, sizeof *p))) {
@@ -541,7 +587,16 @@ static void remember(connection *c, const char *name, const char *sql)
     }
     if (!p) return;
     free(p->sql);
-    p->sql = strdup(sql);
+    p->sql = sql ? strdup(sql) : NULL;
+}
+
+/* PREPARE was sent: if there is a statement of the name already, it fails, and the old one stays. */
+static void remember_sent(connection *c, const char *name, const char *sql)
+{
+    const prepared *p = c ? c->statements : NULL;
+    while (p && name && strcmp(p->name, name) != 0) p = p->next;
+    bool other = p && *p->name && (!p->sql || !sql || strcmp(p->sql, sql) != 0);
+    remember(c, name, other ? NULL : sql);
 }
 
 static const char *statement_named(const connection *c, const char *name)
@@ -607,10 +662,10 @@ EXPORT PGresult *PQprepare(PGconn *conn, const char *name, const char *query, in
 {
     TRUE_FUNCTION(PQprepare);
     connection *c = inside ? NULL : connection_of(conn);
-    remember(c, name, query);
     inside++;
     PGresult *r = f(conn, name, query, n, types);
     inside--;
+    if (pq.PQresultStatus_(r) == PGRES_COMMAND_OK) remember(c, name, query);
     return r;
 }
 
@@ -655,7 +710,7 @@ EXPORT int PQsendPrepare(PGconn *conn, const char *name, const char *query, int 
 {
     TRUE_FUNCTION(PQsendPrepare);
     connection *c = inside ? NULL : connection_of(conn);
-    remember(c, name, query);
+    remember_sent(c, name, query);
     inside++;
     int r = f(conn, name, query, n, types);
     inside--;

@@ -63,6 +63,20 @@ class Recorder {
     this.told = level;
   }
 
+  // pg tells after each answer whether a transaction is open ('I', 'T', 'E'), mysql2 after some: one may begin or end
+  // in a way that no single statement shows.
+  follow() {
+    if (this.status === 'I' && this.open) {
+      this.session.commit();
+      this.session.ended(UNKNOWN);
+      this.open = false;
+    } else if ((this.status === 'T' || this.status === 'E') && !this.open) {
+      this.told = null;
+      this.begin(WEAKEST);
+    }
+    this.status = null;
+  }
+
   // The program and the driver may have many statements under way; they are recorded in their order.
   inTurn(job) {
     const run = this.tail.then(job);
@@ -89,6 +103,7 @@ class Recorder {
 
   async control(words, call) {
     const first = words[0];
+    this.follow();
     if (first === 'BEGIN' || first === 'START') {
       if (this.open && this.dialect === 'mysql') await this.end(true, async () => {}); // it commits what is open
       const level = levelIn(words.join(' ')) || (this.open ? null : this.isolation());
@@ -151,6 +166,7 @@ class Recorder {
     if (parts > 1) opaque = 'several statements in one string';
     if (!opaque && (['BEGIN', 'COMMIT', 'END'].includes(words[0]) || (words[0] === 'START' && words[1] === 'TRANSACTION') ||
         (['ROLLBACK', 'ABORT'].includes(words[0]) && !words.includes('TO')))) return this.control(words, call);
+    this.follow();
     if (this.commitsBefore(words)) await this.end(true, async () => {});
     const setsAuto = this.dialect === 'mysql' && /^SET .*AUTOCOMMIT/.test(words.join(' '));
     let alone = !this.open, level = null;
@@ -229,6 +245,7 @@ function later(promise, callback, spread) {
 }
 
 function wrapPg(client, recorder) {
+  if (client.connection && typeof client.connection.on === 'function') client.connection.on('readyForQuery', (m) => { recorder.status = m && m.status; });
   const query = client.query.bind(client);
   client.query = (config, ...rest) => {
     const callback = typeof rest[rest.length - 1] === 'function' ? rest.pop() : undefined;
@@ -272,6 +289,37 @@ function wrapMy(conn, recorder) {
     conn[name] = (...args) => {
       const callback = typeof args[args.length - 1] === 'function' ? args.pop() : undefined;
       return later(recorder.inTurn(() => recorder.control(words, () => ask(name)(...args))), callback, true);
+    };
+  }
+  // A reset, or another user, rolls back what is open; then the session is as new.
+  for (const name of ['reset', 'changeUser']) {
+    if (typeof conn[name] !== 'function') continue;
+    conn[`ratel_${name}`] = conn[name].bind(conn);
+    conn[name] = (...args) => {
+      const callback = typeof args[args.length - 1] === 'function' ? args.pop() : undefined;
+      const job = () => recorder.control(['ROLLBACK'], () => ask(name)(...args));
+      const done = recorder.inTurn(job).then((got) => { recorder.by = false; recorder.usual = recorder.next = null; return got; });
+      return later(done, callback, true);
+    };
+  }
+  // What is prepared here runs whenever the program says so.
+  if (typeof conn.prepare === 'function') {
+    conn.ratel_prepare = conn.prepare.bind(conn);
+    conn.prepare = (config, ...rest) => {
+      const callback = typeof rest[rest.length - 1] === 'function' ? rest.pop() : undefined;
+      const sql = String(typeof config === 'string' ? config : config && config.sql);
+      const prepared = ask('prepare')(config, ...rest).then((got) => {
+        const statement = Array.isArray(got) ? got[0] : got, execute = statement.execute.bind(statement);
+        statement.execute = (...args) => {
+          const then = typeof args[args.length - 1] === 'function' ? args.pop() : undefined;
+          const values = args[0] || [], text = Array.isArray(values) ? numbered(sql) : null;
+          const opaque = text === null ? 'a prepared statement whose parameters are not understood' : null;
+          const call = () => (promised ? execute(...args) : new Promise((good, bad) => { execute(...args, (e, ...x) => (e ? bad(e) : good(x))); }));
+          return later(recorder.inTurn(() => recorder.statement(opaque ? sql : text, opaque ? [] : values, opaque, call, myResult)), then, true);
+        };
+        return promised ? statement : [statement];
+      });
+      return later(prepared, callback, true);
     };
   }
   return conn;

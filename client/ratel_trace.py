@@ -239,9 +239,48 @@ class Cursor:
         got = self._connection._statement(self._cursor, sql, args[0] if args else more.get('parameters'), call, self)
         return self if got is self._cursor else got
 
-    def executemany(self, sql, seq):
+    def executemany(self, sql, seq, **more):
+        if more:   # psycopg 3: its results are taken one after the other
+            self._rows = None
+            self._connection._follow()
+            self._connection._not_logged('executemany with options')
+            return self._cursor.executemany(sql, seq, **more)
         for params in seq:
             self.execute(sql, params)
+        return None
+
+    def executescript(self, script):   # of sqlite3, which commits what is open first
+        c = self._connection
+        c._follow()
+        if c._open:
+            c._session.commit()
+            c._session.ended()
+            c._open = False
+        self._rows = None
+        c._not_logged('executescript')
+        self._cursor.executescript(script)
+        return self
+
+    def copy(self, *args, **more):
+        self._connection._not_logged('COPY')
+        return self._cursor.copy(*args, **more)
+
+    def stream(self, *args, **more):
+        self._connection._not_logged('stream')
+        return self._cursor.stream(*args, **more)
+
+    def scroll(self, value, mode='relative'):
+        if self._rows is None:
+            return self._cursor.scroll(value, mode)
+        at = value + (self._at if mode == 'relative' else 0)
+        if not 0 <= at < len(self._rows):
+            raise IndexError('scroll destination out of bounds')
+        self._at = at
+        return None
+
+    @property
+    def rownumber(self):
+        return self._cursor.rownumber if self._rows is None else min(self._at, len(self._rows))
 
     def callproc(self, name, *args):
         self._connection._not_logged(f'callproc({name})')
@@ -337,6 +376,57 @@ def _check_stamps(connection, dialect):
         raise ValueError('commit_ts needs track_commit_timestamp = on in the server')
 
 
+# What commits MySQL's open transaction by itself.
+_COMMITS = ('CREATE', 'ALTER', 'DROP', 'TRUNCATE', 'RENAME', 'GRANT', 'REVOKE', 'LOCK', 'ANALYZE')
+
+
+class _Block:
+    """psycopg 3's `with conn.transaction()`: a transaction, or a savepoint within one."""
+
+    def __init__(self, connection, block, undone):
+        self.connection, self.block, self.undone = connection, block, undone
+
+    def __enter__(self):
+        c = self.connection
+        c._follow()
+        self.outer = not c._open
+        c._points += 1
+        self.point = f'ratel_{c._points}'
+        level = c._isolation() if self.outer else None
+        if self.outer:
+            c._session.begin()
+        got = self.block.__enter__()
+        if not self.outer:
+            c._tell_sql(f'SAVEPOINT {self.point}')
+            return got
+        c._session.begun()
+        c._open, c._seen = True, False
+        c._tell_isolation(level)
+        return got
+
+    def __exit__(self, kind, value, trace):
+        c = self.connection
+        undone = self.undone or kind is not None
+        if not self.outer or not c._open:
+            took = self.block.__exit__(kind, value, trace)
+            if not self.outer:
+                c._tell_sql(f'{"ROLLBACK TO" if undone else "RELEASE"} SAVEPOINT {self.point}')
+            return took
+        refused, number = not undone and c._status() == 3, '' if undone else c._number()
+        (c._session.rollback if undone else c._session.commit)()
+        c._open = False
+        try:
+            took = self.block.__exit__(kind, value, trace)
+        except BaseException as e:
+            state = _state(e)
+            c._session.ended(UNKNOWN if c._lost() or state in (None, '40003') or state[:2] in ('08', '57') else FAILED)
+            raise
+        if not undone and not refused:
+            c._stamp(number)
+        c._session.ended(FAILED if refused else DONE)
+        return took
+
+
 class Connection:
     """A DB-API connection that records."""
 
@@ -348,6 +438,8 @@ class Connection:
         self._usual = self._first = isolation   # of transactions that name none
         self._told = None    # of the present transaction, if it was recorded
         self._next = None   # MySQL: of the next transaction alone
+        self._seen = False  # the database has said that the open transaction is open
+        self._points = 0    # savepoints of transaction()
 
     def __getattr__(self, name):
         return getattr(self._connection, name)
@@ -389,10 +481,33 @@ class Connection:
             return cursor
         return Cursor(self, cursor)
 
-    def execute(self, sql, *args):
+    def execute(self, sql, *args, **more):
         cursor = self.cursor()
-        cursor.execute(sql, *args)
+        cursor.execute(sql, *args, **more)
         return cursor
+
+    def executemany(self, sql, seq):
+        cursor = self.cursor()
+        cursor.executemany(sql, seq)
+        return cursor
+
+    def executescript(self, script):   # of sqlite3
+        cursor = self.cursor()
+        cursor.executescript(script)
+        return cursor
+
+    def begin(self, *args, **more):   # of MySQL's modules
+        begin = self._connection.begin
+        return self._control(['BEGIN'], lambda: begin(*args, **more))
+
+    def reset(self, *args, **more):   # of psycopg2: rolls back
+        reset = self._connection.reset
+        got = self._control(['ROLLBACK'], lambda: reset(*args, **more))
+        self._ask_again()
+        return got
+
+    def transaction(self, savepoint_name=None, force_rollback=False):   # of psycopg 3
+        return _Block(self, self._connection.transaction(savepoint_name, force_rollback), force_rollback)
 
     def close(self):
         if self._open:   # the database rolls it back
@@ -409,6 +524,39 @@ class Connection:
         return self._end('rollback')
 
     # ---- what is recorded
+
+    def _inside(self):
+        """Does the database have a transaction open? None: not known."""
+        status, c = self._status(), self._connection
+        if status is not None:
+            return {0: False, 2: True, 3: True}.get(status)
+        if self._dialect == 'sqlite' and hasattr(c, 'in_transaction'):
+            return bool(c.in_transaction)
+        if self._dialect == 'mysql' and isinstance(getattr(c, 'server_status', None), int):
+            return bool(c.server_status & 1)
+        return None
+
+    def _follow(self):
+        """Transactions begin and end in ways that are not seen here: statements in one string, procedures, methods
+        of the module that run statements of their own. The next statement finds out."""
+        inside = self._inside()
+        if inside and not self._open:
+            self._opened(None)
+        elif inside is False and self._open and (self._seen or self._dialect == 'postgres'):
+            self._session.commit()
+            self._session.ended(UNKNOWN)
+            self._open = False
+        self._seen = bool(inside)
+
+    def _opened(self, level):
+        self._session.begin()
+        self._session.begun()
+        self._open, self._seen, self._told = True, False, None
+        self._tell_isolation(level)
+
+    def _tell_sql(self, sql):
+        self._session.input({'sql': sql})
+        self._session.output({})
 
     def _lost(self):
         closed = getattr(self._connection, 'closed', False)
@@ -512,6 +660,7 @@ class Connection:
 
     def _end(self, how):
         session = self._session
+        self._follow()
         if not self._open:
             return getattr(self._connection, how)()
         refused = how == 'commit' and (self._status() == 3 if self._status() is not None else False)
@@ -532,6 +681,11 @@ class Connection:
     def _control(self, words, call):
         """BEGIN, COMMIT and ROLLBACK as statements."""
         session, first = self._session, words[0]
+        self._follow()
+        if first in ('BEGIN', 'START') and self._open and self._dialect == 'mysql':   # it commits what is open
+            session.commit()
+            session.ended()
+            self._open = False
         if first in ('BEGIN', 'START') and self._open:   # a warning, but it may set the isolation
             got = call()
             if _level_in(' '.join(words)):
@@ -543,8 +697,9 @@ class Connection:
             got = call()
             session.begun()
             self._tell_isolation(_level_in(' '.join(words)) or level)
-            self._open = True
+            self._open, self._seen = True, False
             return got
+        same = self._told or session.trace.isolation
         commits = first in ('COMMIT', 'END')
         number = self._number() if commits and self._open else ''
         if self._open:
@@ -562,6 +717,8 @@ class Connection:
             self._stamp(number)
         if was:
             session.ended(FAILED if refused else DONE)
+        if was and 'CHAIN' in words and 'NO' not in words:
+            self._opened(same)
         return got
 
     def _statement(self, raw, sql, params, call, cursor):
@@ -578,15 +735,23 @@ class Connection:
         if words and (words[0] in ('BEGIN', 'COMMIT', 'END') or words[:2] == ['START', 'TRANSACTION'] or
                       words[0] in ('ROLLBACK', 'ABORT') and 'TO' not in words):
             return self._control(words, call)
+        self._follow()
+        makes = self._dialect == 'mysql' and words[:1] and words[0] in _COMMITS and words[1:2] != ['TEMPORARY']
+        if makes and self._open:
+            session.commit()
+            session.ended()
+            self._open = False
+        switches = self._dialect == 'mysql' and words[:1] == ['SET'] and 'AUTOCOMMIT' in text.upper()
+        before = switches and self._autocommits(words)
         alone, level = not self._open, None
         if alone:
             sets = self._dialect == 'mysql' and words[:1] == ['SET']
             level = self._isolation() if not sets else self._usual
-        if alone and not self._autocommits(words):
+        if alone and not makes and not switches and not self._autocommits(words):
             session.begin()
             session.begun()
             self._tell_isolation(level)
-            self._open, alone = True, False
+            self._open, self._seen, alone = True, False, False
         told = {'sql': text}
         try:
             if values:
@@ -604,8 +769,17 @@ class Connection:
                 session.output(outcome=UNKNOWN)
             else:
                 session.output({'error': state}, outcome=FAILED)
+            if self._open and self._dialect == 'mysql' and state == '1213':   # a deadlock has rolled it back
+                session.rollback()
+                session.ended()
+                self._open = False
             raise
         session.output(self._result(raw, cursor))
+        if switches and self._open and not before and self._autocommits(words):   # what was open has committed
+            session.commit()
+            session.ended()
+            self._open = False
+        self._seen = self._seen or bool(self._open and self._inside())
         if alone:
             self._tell_isolation(level)
         if alone and self._stamps:   # it has committed by itself: nobody can say any more which number it had
