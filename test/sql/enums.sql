@@ -37,3 +37,5 @@ ALTER TYPE mood ADD VALUE 'furious'
 --
 -- refused
 DROP TYPE mood
+--
+DROP TYPE IF EXISTS nosuch

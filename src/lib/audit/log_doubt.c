@@ -39,7 +39,7 @@ static bool may_sort_texts(const sql_log *l)
 static bool text_empties(const log_text *t)
 {
     static const char *const words[] = {"type", "generated", "serial", "identity"};
-    if (has_words(t, "truncate")) return true;
+    if (has_words(t, "truncate") || has_words(t, "refresh")) return true;
     if (!has_words(t, "alter")) return false;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (has_words(t, words[i])) return true;

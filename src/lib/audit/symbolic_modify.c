@@ -257,6 +257,7 @@ static const char *not_symbolic(stmt_kind kind)
     case S_CREATE:
     case S_DROP:
     case S_ALTER:
+    case S_REFRESH:
     case S_TRUNCATE: return "CREATE, ALTER, DROP or TRUNCATE TABLE";
     case S_VIEW:
     case S_DROP_VIEW: return "CREATE or DROP VIEW";
@@ -285,6 +286,7 @@ static void refuse_target(sx *x, const plan *p)
     for (uint32_t i = 0; i < p->target->n_cols; i++)
         if (p->target->cols[i].computed) sx_refuse(x, "generated columns");
     if (p->target->n_triggers) sx_refuse(x, "triggers");
+    if (p->target->parts) sx_refuse(x, "partitions");
     if (p->slots > 1) sx_refuse(x, "UPDATE FROM or DELETE USING");
 }
 

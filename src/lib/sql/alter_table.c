@@ -17,20 +17,30 @@ static bool is_word_letter(char c)
            (unsigned char)c > 127;
 }
 
+/* Is there the name in the text of a query?  An unquoted one may be written with capitals. */
+static bool text_has_name(const char *text, const char *name, size_t n)
+{
+    for (size_t at = 0; text[at]; at++) {
+        size_t k = 0;
+        while (k < n && (text[at + k] == name[k] || (text[at + k] | 32) == name[k])) k++;
+        if (k == n && !(at && is_word_letter(text[at - 1])) && !is_word_letter(text[at + n]))
+            return true;
+    }
+    return false;
+}
+
 bool alter_view_reads(const sql_exec *x, const table *t)
 {
     const char *dot = strrchr(t->name, '.'), *name = dot ? dot + 1 : t->name;
     size_t n = strlen(name);
     for (size_t i = 0; n && i < x->s->routines.n; i++) {
         const routine *r = x->s->routines.at[i];
-        if (!r->view || r->dropped != NEVER) continue;
-        for (size_t at = 0; r->view[at]; at++) {
-            size_t k = 0; /* an unquoted name may be written with capitals */
-            while (k < n && (r->view[at + k] == name[k] || (r->view[at + k] | 32) == name[k])) k++;
-            if (k == n && !(at && is_word_letter(r->view[at - 1])) &&
-                !is_word_letter(r->view[at + n]))
-                return true;
-        }
+        if (r->view && r->dropped == NEVER && text_has_name(r->view, name, n)) return true;
+    }
+    for (size_t i = 0; n && i < x->s->tables.n; i++) { /* materialized views */
+        const table *o = x->s->tables.at[i];
+        if (o->source && o->dropped == NEVER && o != t && text_has_name(o->source, name, n))
+            return true;
     }
     return false;
 }
@@ -68,8 +78,8 @@ static bool key_has_null(const unique_key *u, const value *row)
     return false;
 }
 
-/* No two rows have the same key. */
-static void test_unique(sql_exec *x, const table *t, const unique_key *u)
+/* No two rows have the same key; `state`: the error else, NULL: refused. */
+static void test_unique(sql_exec *x, const table *t, const unique_key *u, const char *state)
 {
     uint32_t cap = 16;
     while (cap < 2 * t->rows.n) cap *= 2;
@@ -91,7 +101,9 @@ static void test_unique(sql_exec *x, const table *t, const unique_key *u)
             while (i < u->n &&
                    value_same(t->cols[u->cols[i]].t.id, slot[at][u->cols[i]], v->cols[u->cols[i]]))
                 i++;
-            if (i == u->n) sql_raise(&x->c, "23505", "could not create unique index");
+            if (i < u->n) continue;
+            if (!state) sql_refuse(&x->c, -1, "CONCURRENTLY, where rows have equal keys");
+            sql_raise(&x->c, state, "could not create unique index");
         }
         slot[at] = v->cols;
     }
@@ -103,9 +115,10 @@ static const void *key_identity(const unique_key *u)
 }
 
 /* The constraints that the old table did not have, on the newest rows. */
-static void test_rows(sql_exec *x, const table *from, table *to)
+static void test_rows(sql_exec *x, const plan *p, const table *from, table *to)
 {
-    uint32_t failing = 0;
+    uint32_t failing = 0, checks = p->tests_all ? 0 : from->n_checks;
+    if (p->tests_none) return;
     const char *state = NULL;
     for (uint32_t r = 0; r < to->rows.n; r++) {
         const row_version *v = exec_now(x, to, r);
@@ -115,11 +128,11 @@ static void test_rows(sql_exec *x, const table *from, table *to)
         guard_tick(x->c.guard);
         for (uint32_t c = 0; c < to->n_cols; c++)
             if (to->cols[c].not_null && row[c].null) state = "23502", failing |= 1;
-        for (uint32_t i = from->n_checks; i < to->n_checks; i++) {
+        for (uint32_t i = checks; i < to->n_checks; i++) {
             value ok = eval(x, to->checks[i], &f);
             if (!ok.null && !ok.i) state = "23514", failing |= 2;
         }
-        if (to->n_foreign > from->n_foreign) {
+        if (to->n_foreign > (p->tests_all ? 0 : from->n_foreign)) {
             if (x->state != x->latest)
                 sql_refuse(&x->c, -1, "ADD FOREIGN KEY in a transaction with an older snapshot");
             refer_note(x, to, NULL, row);
@@ -131,7 +144,7 @@ static void test_rows(sql_exec *x, const table *from, table *to)
         uint32_t k = 0; /* a key that the old table had shares its columns */
         while (k < from->n_unique && key_identity(&from->unique[k]) != key_identity(&to->unique[i]))
             k++;
-        if (k == from->n_unique) test_unique(x, to, &to->unique[i]);
+        if (k == from->n_unique) test_unique(x, to, &to->unique[i], "23505");
     }
 }
 
@@ -199,8 +212,8 @@ static void rewrite_rows(sql_exec *x, const plan *p, const table *from, table *t
             if (p->convert[c]) row[c] = eval(x, p->convert[c], &f);
         vs_insert(x->s, to, row, x->regs.cid);
     }
-    test_rows(x, from, to);
-    for (uint32_t i = 0; i < to->n_unique; i++) test_unique(x, to, &to->unique[i]);
+    test_rows(x, p, from, to);
+    for (uint32_t i = 0; i < to->n_unique; i++) test_unique(x, to, &to->unique[i], "23505");
 }
 
 static bool rewrites(const plan *p)
@@ -215,7 +228,6 @@ void exec_alter(sql_exec *x, const plan *p)
     table *from = p->altered;
     bool rows = from->rows.n > from->free_rows.n;
     if (x->regs.calls) sql_refuse(&x->c, -1, "ALTER TABLE in a body");
-    if (from->read_only) sql_refuse(&x->c, -1, "ALTER of a materialized view");
     if (from->unknown || from->truncated)
         sql_refuse(&x->c, -1, "ALTER TABLE of a table that was truncated or is unknown");
     if (visible_columns(p->created) > visible_columns(from)) refuse_views(x);
@@ -231,9 +243,13 @@ void exec_alter(sql_exec *x, const plan *p)
                   .n_checks = p->created->n_checks,
                   .checks = p->created->checks,
                   .check_names = p->created->check_names,
+                  .n_loose = p->created->n_loose,
                   .n_triggers = p->created->n_triggers,
                   .triggers = p->created->triggers,
                   .temporary = from->temporary,
+                  .parts = p->created->parts,
+                  .read_only = from->read_only,
+                  .source = from->source,
                   .on_commit = from->on_commit,
                   .n_foreign = p->created->n_foreign,
                   .foreign = p->created->foreign};
@@ -255,5 +271,34 @@ void exec_alter(sql_exec *x, const plan *p)
     }
     vs_remake(x->s, from, to, p->packed, added, has_hidden_keys(p, from, to) ? fill_hidden : NULL,
               x);
-    if (rows) test_rows(x, from, to);
+    if (rows) test_rows(x, p, from, to);
+}
+
+/* The rows of the query take the place of those that were there.  What others see while they have
+   an older snapshot is not told by it: the new rows, but for CONCURRENTLY. */
+void exec_refresh(sql_exec *x, const plan *p)
+{
+    table *t = p->altered;
+    sql_result made;
+    assert(t->read_only && p->q->n_out <= t->n_cols);
+    if (x->regs.calls) sql_refuse(&x->c, -1, "REFRESH in a body");
+    x->regs.many = 1;
+    exec_query(x, p->q, NULL, &made);
+    exec_cut(x, p->q, &made);
+    for (uint32_t r = 0; r < t->rows.n; r++) {
+        guard_tick(x->c.guard);
+        const row_version *v = exec_now(x, t, r);
+        if (v && !v->dead) vs_update(x->s, t, r, NULL, x->regs.cid);
+    }
+    for (uint32_t r = 0; r < made.n; r++) {
+        guard_tick(x->c.guard);
+        value *row = arena_array(&x->work, value, t->n_cols + 1u);
+        for (uint32_t c = 0; c < t->n_cols; c++)
+            row[c] = c < made.n_cols ? made.rows[r][c] : value_null();
+        exec_index_row(x, t, row);
+        vs_insert(x->s, t, row, x->regs.cid);
+    }
+    for (uint32_t i = 0; i < t->n_unique; i++)
+        test_unique(x, t, &t->unique[i], p->quiet ? NULL : "23505");
+    if (!p->quiet) t->truncated = true;
 }

@@ -964,6 +964,10 @@ static void drop(binder *b, plan *p, const PgQuery__DropStmt *d)
         bind_drop_index(b, p, d);
         return;
     }
+    if (d->remove_type == PG_QUERY__OBJECT_TYPE__OBJECT_TYPE) {
+        bind_drop_type(b, p, d);
+        return;
+    }
     if (d->remove_type == PG_QUERY__OBJECT_TYPE__OBJECT_SEQUENCE) {
         p->kind = S_NOTHING;
         return;
@@ -982,6 +986,7 @@ static void drop(binder *b, plan *p, const PgQuery__DropStmt *d)
     p->names = arena_array(b->mem, const char *, d->n_objects + 1);
     for (size_t i = 0; i < d->n_objects; i++) {
         p->names[i] = named_table_key(b, d->objects[i]);
+        bind_not_partition(b, p->names[i], -1);
         const table *t = vs_find(b->x->s, p->names[i], b->x->latest);
         if (t && (view || made != t->read_only))
             sql_raise(CTX(b), "42809", "\"%s\" is another kind of object", p->names[i]);
@@ -1047,6 +1052,9 @@ static void bind_statement(binder *b, plan *p, const node *n)
     case PG_QUERY__NODE__NODE_RENAME_STMT: bind_rename(b, p, n->rename_stmt); break;
     case PG_QUERY__NODE__NODE_VIEW_STMT: bind_view(b, p, n->view_stmt); break;
     case PG_QUERY__NODE__NODE_CREATE_ENUM_STMT: bind_create_enum(b, p, n->create_enum_stmt); break;
+    case PG_QUERY__NODE__NODE_REFRESH_MAT_VIEW_STMT:
+        bind_refresh(b, p, n->refresh_mat_view_stmt);
+        break;
     case PG_QUERY__NODE__NODE_TRUNCATE_STMT: bind_truncate(b, p, n->truncate_stmt); break;
     case PG_QUERY__NODE__NODE_CREATE_FUNCTION_STMT:
         bind_create_routine(b, p, n->create_function_stmt);

@@ -106,6 +106,7 @@ void refuse_key_types(binder *b, const query *q);
 
 /* bind_enum.c */
 void bind_create_enum(binder *b, plan *p, const PgQuery__CreateEnumStmt *c);
+void bind_drop_type(binder *b, plan *p, const PgQuery__DropStmt *d);
 bool enum_named(binder *b, const char *name, type *t);
 
 /* bind_agg.c: an aggregate or window function of that name, or NULL */
@@ -157,6 +158,7 @@ void bind_drop_schema(binder *b, plan *p, const PgQuery__DropStmt *d);
 
 /* bind_create_as.c: CREATE TABLE AS, SELECT INTO */
 void bind_create_as(binder *b, plan *p, const PgQuery__CreateTableAsStmt *c);
+void bind_refresh(binder *b, plan *p, const PgQuery__RefreshMatViewStmt *r);
 void bind_select_into(binder *b, plan *p, const PgQuery__SelectStmt *s);
 
 /* A table that is being described; bind_table.c begins it, bind_alter.c goes on. */
@@ -179,6 +181,11 @@ void add_constraint(binder *b, making *m, const PgQuery__Constraint *c, int colu
 void column_type(binder *b, const char *of_table, const PgQuery__ColumnDef *d, table_column *c);
 /* Does the expression read the column? */
 bool reads_column(const expr *e, uint32_t column);
+
+/* bind_partition.c */
+void bind_partitioning(binder *b, making *m, const PgQuery__PartitionSpec *s);
+void bind_partition(binder *b, plan *p, const PgQuery__CreateStmt *c);
+void bind_not_partition(binder *b, const char *name, int position);
 
 /* bind_packed.c: renumbers the columns of a table where many were dropped */
 void bind_pack_columns(binder *b, plan *p, making *m);

@@ -87,6 +87,7 @@ void bind_index(binder *b, plan *p, const PgQuery__IndexStmt *i)
     p->kind = S_NOTHING; /* an index changes no answer, unless it is unique */
     table *now = bind_table(b, i->relation);
     if (!i->unique) return;
+    if (now->parts) sql_refuse(CTX(b), -1, "a unique index of a partitioned table");
     if (i->nulls_not_distinct) sql_refuse(CTX(b), -1, "a unique index with NULLS NOT DISTINCT");
     if (i->n_index_params > 32) sql_refuse(CTX(b), -1, "a unique index of this width");
     making m = making_of(b, p, now);
@@ -182,6 +183,7 @@ static bool is_named(const char *name, const char *wanted, bool *unknown)
 static void drop_constraint(binder *b, plan *p, making *m, const PgQuery__AlterTableCmd *c)
 {
     bool unknown = false;
+    if (m->t->n_loose) sql_refuse(CTX(b), -1, "DROP CONSTRAINT beside one that is NOT VALID");
     for (size_t i = 0; i < m->unique.n; i++) {
         const unique_key *u = &m->unique.at[i];
         if (!is_named(u->name, c->name, &unknown) || u->index) continue;
@@ -330,13 +332,49 @@ static void add_new_column(binder *b, making *m, const PgQuery__AlterTableCmd *c
         add_constraint(b, m, d->constraints[k]->constraint, (int)t->n_cols - 1);
 }
 
+/* ADD CONSTRAINT; NOT VALID tests new rows alone. */
+static void add_late(binder *b, plan *p, making *m, PgQuery__Constraint *c)
+{
+    bool loose = c->skip_validation && !c->initially_valid;
+    bool known = c->contype == PG_QUERY__CONSTR_TYPE__CONSTR_CHECK ||
+                 c->contype == PG_QUERY__CONSTR_TYPE__CONSTR_FOREIGN;
+    if (loose && !known) sql_refuse(CTX(b), c->location, "NOT VALID of this constraint");
+    if (!loose) {
+        add_constraint(b, m, c, -1);
+        return;
+    }
+    PgQuery__Constraint tested = *c;
+    tested.skip_validation = false;
+    add_constraint(b, m, &tested, -1);
+    m->t->n_loose++;
+    p->tests_none = true;
+}
+
+/* VALIDATE CONSTRAINT: the rows that were there when it was added are tested now. */
+static void validate(binder *b, plan *p, making *m, const PgQuery__AlterTableCmd *c)
+{
+    if (!m->t->n_loose) { /* all are valid: nothing is tested, if there is such a one */
+        bool unknown = false, found = false;
+        for (size_t i = 0; i < m->check_names.n; i++)
+            found |= is_named(m->check_names.at[i], c->name, &unknown);
+        for (size_t i = 0; i < m->foreign.n; i++)
+            found |= is_named(m->foreign.at[i].name, c->name, &unknown);
+        if (!found) sql_refuse(CTX(b), -1, "VALIDATE CONSTRAINT of one whose name is not known");
+        return;
+    }
+    if (m->t->n_loose > 1)
+        sql_refuse(CTX(b), -1, "VALIDATE CONSTRAINT beside another one that is NOT VALID");
+    m->t->n_loose = 0;
+    p->tests_all = true;
+}
+
 static void alter_one(binder *b, plan *p, making *m, const PgQuery__AlterTableCmd *c)
 {
     table *t = m->t;
     switch (c->subtype) {
     case PG_QUERY__ALTER_TABLE_TYPE__AT_AddColumn: add_new_column(b, m, c); return;
     case PG_QUERY__ALTER_TABLE_TYPE__AT_AddConstraint:
-        add_constraint(b, m, c->def->constraint, -1);
+        add_late(b, p, m, c->def->constraint);
         return;
     case PG_QUERY__ALTER_TABLE_TYPE__AT_SetNotNull:
         t->cols[column_named(b, t, c->name, -1)].not_null = true;
@@ -353,6 +391,7 @@ static void alter_one(binder *b, plan *p, making *m, const PgQuery__AlterTableCm
     case PG_QUERY__ALTER_TABLE_TYPE__AT_DropColumn: drop_column(b, p, m, c); return;
     case PG_QUERY__ALTER_TABLE_TYPE__AT_DropConstraint: drop_constraint(b, p, m, c); return;
     case PG_QUERY__ALTER_TABLE_TYPE__AT_AlterColumnType: retype_column(b, p, m, c); return;
+    case PG_QUERY__ALTER_TABLE_TYPE__AT_ValidateConstraint: validate(b, p, m, c); return;
     case PG_QUERY__ALTER_TABLE_TYPE__AT_ColumnDefault: {
         scope none = {0};
         table_column *col = &t->cols[column_named(b, t, c->name, -1)];
@@ -367,7 +406,10 @@ void bind_alter(binder *b, plan *p, const PgQuery__AlterTableStmt *a)
 {
     if (a->objtype != PG_QUERY__OBJECT_TYPE__OBJECT_TABLE || a->n_cmds > 64)
         sql_refuse(CTX(b), -1, "this ALTER");
-    making m = making_of(b, p, bind_table(b, a->relation));
+    table *now = bind_table(b, a->relation);
+    if (now->read_only) sql_refuse(CTX(b), -1, "ALTER of a materialized view");
+    if (now->parts) sql_refuse(CTX(b), -1, "ALTER of a partitioned table");
+    making m = making_of(b, p, now);
     bool changes = false;
     for (size_t i = 0; i < a->n_cmds; i++) {
         const PgQuery__AlterTableCmd *c = a->cmds[i]->alter_table_cmd;
@@ -377,6 +419,8 @@ void bind_alter(binder *b, plan *p, const PgQuery__AlterTableStmt *a)
     }
     bind_pack_columns(b, p, &m);
     making_done(&m);
+    if ((p->tests_none || p->tests_all) && a->n_cmds > 1)
+        sql_refuse(CTX(b), -1, "NOT VALID or VALIDATE beside other changes");
     if (p->convert && m.t->n_cols != p->altered->n_cols)
         sql_refuse(CTX(b), -1, "ALTER TABLE ... TYPE beside other changes");
     if (changes) return;

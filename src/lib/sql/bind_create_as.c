@@ -6,6 +6,7 @@
  * expression might pass one on by other rules, the statement is refused.
  */
 #include "sql/bind.h"
+#include "sql/pl.h"
 
 #define CTX(b) (&(b)->x->c)
 
@@ -121,6 +122,31 @@ void bind_create_as(binder *b, plan *p, const PgQuery__CreateTableAsStmt *c)
     for (uint32_t i = 0; i < p->q->n_out; i++) refuse_open(b, p->q->out[i].e);
     describe_new(b, p, c->into);
     p->created->read_only = view;
+    if (!view) return;
+    if (p->no_rows) sql_refuse(CTX(b), -1, "a materialized view WITH NO DATA");
+    p->created->source = pl_after(b->x, b->mem, b->text, "as");
+}
+
+/* REFRESH MATERIALIZED VIEW: the query is read again, and fills the table anew. */
+void bind_refresh(binder *b, plan *p, const PgQuery__RefreshMatViewStmt *r)
+{
+    table *t = bind_table(b, r->relation);
+    bool keyed = false;
+    if (!t->read_only) sql_raise(CTX(b), "0A000", "\"%s\" is not a materialized view", t->name);
+    if (r->skip_data) sql_refuse(CTX(b), -1, "a materialized view WITH NO DATA");
+    for (uint32_t i = 0; i < t->n_unique; i++) keyed |= !t->unique[i].n_keys && !t->unique[i].where;
+    if (r->concurrent && !keyed)
+        sql_raise(CTX(b), "55000", "cannot refresh materialized view concurrently");
+    const routine view = {.name = t->name, .view = t->source};
+    p->kind = S_REFRESH;
+    p->altered = t;
+    p->quiet = r->concurrent;
+    p->q = bind_view_query(b, &view);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < t->n_cols; i++) n += !column_hidden(&t->cols[i]);
+    bool same = n == p->q->n_out;
+    for (uint32_t i = 0; same && i < n; i++) same = p->q->out[i].e->t.id == t->cols[i].t.id;
+    if (!same) sql_refuse(CTX(b), -1, "REFRESH of a view whose columns have changed");
 }
 
 void bind_select_into(binder *b, plan *p, const PgQuery__SelectStmt *s)

@@ -75,3 +75,38 @@ void bind_create_enum(binder *b, plan *p, const PgQuery__CreateEnumStmt *c)
     p->kind = S_VIEW;
     assert(type_is_enum(r->t.id));
 }
+
+/* DROP TYPE: as of a view, with an error of its own. */
+void bind_drop_type(binder *b, plan *p, const PgQuery__DropStmt *d)
+{
+    const store *s = b->x->s;
+    const PgQuery__TypeName *n = d->n_objects == 1 ? d->objects[0]->type_name : NULL;
+    if (!n || n->n_names != 1 || n->n_array_bounds) sql_refuse(CTX(b), -1, "this DROP TYPE");
+    const char *name = string_of(b, n->names[0], -1);
+    type t;
+    p->kind = S_NOTHING;
+    if (!enum_named(b, name, &t)) {
+        if (!d->missing_ok || vs_find(s, name, b->x->latest))
+            sql_refuse(CTX(b), -1, "DROP TYPE of what is no enumeration");
+        return;
+    }
+    for (size_t i = 0; i < s->routines.n; i++) /* a variable or parameter may have the type */
+        if (s->routines.at[i]->dropped == NEVER &&
+            s->routines.at[i]->view != s->routines.at[i]->name)
+            sql_refuse(CTX(b), -1, "DROP TYPE beside views or functions");
+    for (size_t i = 0; i < s->tables.n; i++) {
+        const table *of = s->tables.at[i];
+        if (vs_find(s, of->name, b->x->latest) != of) continue;
+        for (uint32_t k = 0; k < of->n_cols; k++) {
+            if (of->cols[k].t.id != t.id || column_hidden(&of->cols[k])) continue;
+            if (d->behavior == PG_QUERY__DROP_BEHAVIOR__DROP_CASCADE)
+                sql_refuse(CTX(b), -1, "DROP TYPE ... CASCADE of a type that columns have");
+            sql_raise(CTX(b), "2BP01", "other objects depend on type \"%s\"", name);
+        }
+    }
+    assert(type_is_enum(t.id));
+    p->kind = S_DROP_VIEW;
+    p->n_names = 1;
+    p->names = arena_array(b->mem, const char *, 1);
+    p->names[0] = entry_name(b->mem, name);
+}

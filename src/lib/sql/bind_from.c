@@ -26,6 +26,8 @@ table *bind_table(binder *b, const PgQuery__RangeVar *r)
     if (!t && !strncmp(r->relname, "pg_", 3))
         sql_refuse(CTX(b), r->location, "the system catalog \"%s\"", r->relname);
     b->p->reads = true;
+    if (!t) bind_not_partition(b, r->relname, r->location);
+    if (t && t->parts && !r->inh) sql_refuse(CTX(b), r->location, "ONLY of a partitioned table");
     if (!t && !strcmp(key, r->relname) && bind_view_named(b, r->relname))
         sql_refuse(CTX(b), r->location, "a view in this place");
     if (!t) sql_raise(CTX(b), "42P01", "relation \"%s\" does not exist", r->relname);

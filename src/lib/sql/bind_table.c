@@ -243,10 +243,15 @@ at_commit on_commit_of(binder *b, int action)
 
 void bind_create_table(binder *b, plan *p, const PgQuery__CreateStmt *c)
 {
+    if (c->partbound) {
+        bind_partition(b, p, c);
+        return;
+    }
     p->kind = S_CREATE;
     p->quiet = c->if_not_exists;
-    if (c->n_inh_relations || c->partbound || c->partspec || c->of_typename)
-        sql_refuse(CTX(b), c->relation->location, "partitions, INHERITS and OF in CREATE TABLE");
+    if (c->n_inh_relations || c->of_typename)
+        sql_refuse(CTX(b), c->relation->location, "INHERITS and OF in CREATE TABLE");
+    bind_not_partition(b, c->relation->relname, c->relation->location);
     table *t = arena_get(b->mem, sizeof *t);
     memset(t, 0, sizeof *t);
     p->created = t;
@@ -287,6 +292,7 @@ void bind_create_table(binder *b, plan *p, const PgQuery__CreateStmt *c)
             sql_refuse(CTX(b), -1, "LIKE in CREATE TABLE");
         }
     }
+    if (c->partspec) bind_partitioning(b, &m, c->partspec);
     making_done(&m);
 }
 

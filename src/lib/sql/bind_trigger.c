@@ -46,7 +46,7 @@ static void refuse_trigger(binder *b, const PgQuery__CreateTrigStmt *c, const ta
     bool keys = t->n_foreign || refer_child(b->x, t, NULL, 0);
     if (keys && strcmp(c->trigname, "RI_ConstraintTrigger_z") < 0)
         sql_refuse(CTX(b), -1, "a trigger whose name comes before those of foreign keys");
-    if (t->temporary || t->read_only) sql_refuse(CTX(b), -1, "a trigger of this table");
+    if (t->temporary || t->read_only || t->parts) sql_refuse(CTX(b), -1, "a trigger of this table");
 }
 
 void bind_create_trigger(binder *b, plan *p, const PgQuery__CreateTrigStmt *c)

@@ -286,7 +286,7 @@ static value all_rows(sql_exec *x, const expr *e, const sql_result *r)
     value *items = arena_array(&x->work, value, r->n + 1u);
     for (uint32_t i = 0; i < r->n; i++) {
         items[i] = r->rows[i][0];
-        bool tied = i && (!r->tie || r->tie[i] == r->tie[i - 1]);
+        bool tied = i && (!r->turn || r->turn[i] == r->turn[i - 1]);
         if (items[i].open || (tied && !value_identical(r->types[0], items[i - 1], items[i])))
             sql_refuse(&x->c, e->position, "an array of rows that may come in any order");
     }

@@ -26,6 +26,7 @@ typedef struct sql_result {
     uint32_t n;
     const value **rows; /* before LIMIT and OFFSET */
     uint32_t *tie;      /* rows of one number may come in any order; NULL: all may */
+    uint32_t *turn; /* the same for queries of these rows: also the order of a subquery's rows */
     bool has_limit;
     uint64_t limit, offset;
     uint64_t count; /* of an INSERT, UPDATE, DELETE, SELECT */
@@ -237,6 +238,7 @@ void exec_index_row(sql_exec *x, const table *t, value *row);
 void exec_end(sql_exec *x);
 /* alter_table.c: ALTER of a table that others may know. */
 void exec_alter(sql_exec *x, const plan *p);
+void exec_refresh(sql_exec *x, const plan *p);
 /* Does the text of some view name the table? */
 bool alter_view_reads(const sql_exec *x, const table *t);
 void exec_session(sql_exec *x, const plan *p, sql_result *out);

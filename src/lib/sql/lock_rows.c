@@ -55,13 +55,36 @@ static bool keys_stayed(const table *t, const row_version *now, const row_versio
     return true;
 }
 
-/* The conditions of the joins, for a tuple some of whose rows have changed. */
-static bool joins_still(sql_exec *x, const join *j, frame *f)
+static bool is_missing(const join *j, const value *const *tuple)
 {
+    if (j->kind == J_REL) return !tuple[j->slot];
+    return is_missing(j->left, tuple) && is_missing(j->right, tuple);
+}
+
+static void leave_out(const join *j, const value **tuple)
+{
+    if (j->kind == J_REL) {
+        tuple[j->slot] = NULL;
+        return;
+    }
+    leave_out(j->left, tuple);
+    leave_out(j->right, tuple);
+}
+
+/* The conditions of the joins, for a tuple some of whose rows have changed.  PostgreSQL joins the
+   rows of this very tuple again: what an outer join had found may have to go, and nothing that it
+   had not found comes. */
+static bool joins_still(sql_exec *x, const join *j, const value **tuple, frame *up)
+{
+    frame f = {tuple, up, NULL};
     if (j->kind == J_REL) return true;
-    assert(j->kind == J_INNER && "outer joins are refused");
-    return joins_still(x, j->left, f) && joins_still(x, j->right, f) &&
-           (!j->on || eval_true(x, j->on, f));
+    assert(j->kind != J_FULL && "no row of a full join is locked");
+    assert(j->left && j->right);
+    if (!joins_still(x, j->left, tuple, up)) return false;
+    if (j->kind == J_LEFT && is_missing(j->right, tuple)) return true;
+    bool both = joins_still(x, j->right, tuple, up) && (!j->on || eval_true(x, j->on, &f));
+    if (!both && j->kind == J_LEFT) leave_out(j->right, tuple);
+    return both || j->kind == J_LEFT;
 }
 
 bool exec_lock_tuple(sql_exec *x, const query *q, frame *up, const value ***tuple,
@@ -97,8 +120,9 @@ bool exec_lock_tuple(sql_exec *x, const query *q, frame *up, const value ***tupl
     }
     if (*conflict && q->skips) return false; /* whoever changed it had it locked */
     if (!changed) return true;
+    if (!joins_still(x, q->from, *tuple, up)) return false;
     frame f = {*tuple, up, NULL};
-    return joins_still(x, q->from, &f) && (!q->where || eval_true(x, q->where, &f));
+    return !q->where || eval_true(x, q->where, &f);
 }
 
 #define MOST_SKIPPED 16
@@ -120,7 +144,7 @@ void exec_skip(sql_exec *x, const query *q, sql_result *r)
         for (uint32_t i = 0; i < r->n && n < most; i++)
             if (!x->pick(x->ud, 2)) r->rows[n++] = r->rows[i];
     }
-    r->tie = NULL;
+    r->tie = r->turn = NULL;
     r->n = n;
     r->count = n;
     r->has_limit = false;

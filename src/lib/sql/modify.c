@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "sql/modify.h"
+#include "sql/partitions.h"
 #include "sql/pl.h"
 #include "sql/row_triggers.h"
 #include "sql/sql.h"
@@ -276,6 +277,7 @@ static void update_instead(sql_exec *x, const plan *p, uint32_t r, value *propos
     if (p->conflict_where && !eval_true(x, p->conflict_where, &f)) return;
     value *row = modify_set_row(x, p, v->cols, &f, out->count);
     if (t->n_triggers && !before_update(x, p, r, v->cols, row, p->q != NULL)) return;
+    partition_stays(x, t, v->cols, row);
     check_row(x, t, row);
     for (uint32_t i = 0; i < t->n_unique; i++)
         if (!key_same(t, &t->unique[i], row, v->cols) &&
@@ -297,6 +299,7 @@ void modify_insert_row(sql_exec *x, const plan *p, value *row, sql_result *out, 
         sql_refuse(&x->c, -1, "ON CONFLICT where keys are not looked at");
     bool several = p->q != NULL; /* rows of VALUES have an order */
     if (t->n_triggers && !triggers_before(x, p, TRIGGER_INSERT, NULL, row, several)) return;
+    partition_check(x, t, row);
     compute_row(x, t, row);
     check_row(x, t, row);
     exec_index_row(x, t, row);
@@ -545,6 +548,7 @@ void modify_update_row(sql_exec *x, const plan *p, uint32_t r, const value *old,
 {
     table *t = p->target;
     assert(old && row && r < t->rows.n);
+    partition_check(x, t, row);
     check_row(x, t, row);
     for (uint32_t k = 0; k < t->n_unique; k++) {
         const unique_key *u = &t->unique[k];
@@ -711,6 +715,8 @@ static void alter(sql_exec *x, const plan *p)
     t->check_names = to->check_names;
     t->n_foreign = to->n_foreign;
     t->foreign = to->foreign;
+    t->n_loose = to->n_loose;
+    t->parts = to->parts;
     t->n_triggers = to->n_triggers;
     t->triggers = to->triggers;
     t->index = NULL;
@@ -862,7 +868,8 @@ static void drop_routines(sql_exec *x, const plan *p)
 /* PostgreSQL raises 55006, if it still has something to test in that table. */
 static void refuse_beside_late(sql_exec *x, const plan *p)
 {
-    bool schema = p->kind == S_ALTER || p->kind == S_DROP || p->kind == S_TRUNCATE;
+    bool schema =
+        p->kind == S_ALTER || p->kind == S_DROP || p->kind == S_TRUNCATE || p->kind == S_REFRESH;
     if (schema && x->late.n)
         sql_refuse(&x->c, -1, "ALTER, DROP or TRUNCATE before deferred foreign keys are tested");
 }
@@ -891,6 +898,7 @@ void exec_modify(sql_exec *x, const plan *p, sql_result *out)
     case S_VIEW: create_view(x, p); break;
     case S_DROP_VIEW: drop_views(x, p); break;
     case S_TRUNCATE: truncate(x, p); break;
+    case S_REFRESH: exec_refresh(x, p); break;
     case S_PREPARE:
     case S_EXECUTE:
     case S_DEALLOCATE:

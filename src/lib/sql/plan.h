@@ -349,6 +349,7 @@ typedef enum stmt_kind {
     S_VIEW,
     S_DROP_VIEW,
     S_TRUNCATE,
+    S_REFRESH, /* of a materialized view, `altered`; quiet: CONCURRENTLY */
     S_DECLARE, /* a cursor; query */
     S_FETCH,
     S_CLOSE,
@@ -403,10 +404,12 @@ typedef struct plan {
     bool no_rows;   /* WITH NO DATA */
     table *altered;
     const uint32_t
-        *packed;    /* by column of `created`: which one of `altered` it is, NO_COLUMN: none;
+        *packed;     /* by column of `created`: which one of `altered` it is, NO_COLUMN: none;
                                NULL: numbers stay */
-    expr **convert; /* by column of `altered`: its values in a new type; NULL: they stay */
-    bool quiet;     /* IF [NOT] EXISTS */
+    expr **convert;  /* by column of `altered`: its values in a new type; NULL: they stay */
+    bool tests_none; /* ALTER TABLE ... NOT VALID: no row that is there is tested */
+    bool tests_all;  /* ALTER TABLE ... VALIDATE: every row, for every constraint */
+    bool quiet;      /* IF [NOT] EXISTS */
     bool cascade;
     uint32_t n_names;
     const char **names;

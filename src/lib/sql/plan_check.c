@@ -243,16 +243,19 @@ static void check_kind(const plan *p)
     case S_DELETE: check_write(p); break;
     case S_MERGE: check_merge(p); break;
     case S_CREATE: assert(p->created && p->created->name && !p->created->rows.n); break;
-    case S_ALTER: assert(p->altered && p->created); break;
+    case S_REFRESH:
+    case S_ALTER: assert(p->altered && !p->created == (p->kind == S_REFRESH)); break;
     case S_ROUTINE: assert(p->routine && p->routine->name && !p->routine->view); break;
     case S_VIEW: assert(p->routine && p->routine->view); break;
     case S_CALL: assert(p->call && p->call->kind == E_ROUTINE && p->call->routine); break;
     case S_DO: assert(p->body); break;
-    case S_DECLARE: assert(p->q && p->names && p->names[0]); break;
     case S_DROP_ROUTINE: assert(!p->n_names || p->dropped); break;
     case S_UNSEEN:
     case S_NOTHING: break;
-    default: assert(p->names && p->names[0]); break; /* what is named: savepoints, cursors, ... */
+    default: /* what is named: savepoints, cursors, ... */
+        assert(p->names && p->names[0]);
+        assert(p->q || p->kind != S_DECLARE);
+        break;
     }
 }
 

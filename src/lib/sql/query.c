@@ -294,12 +294,12 @@ static void extend(scan *s, const join *j, const value **in, tuples *out)
     frame left = {in, s->up, NULL};
     exec_query(s->x, j->sub, j->lateral ? &left : s->up, &r);
     exec_cut(s->x, j->sub, &r);
-    for (uint32_t i = 0; i < r.n; i++) add_row(s, j, in, r.rows[i], 0, out);
+    for (uint32_t i = 0; i < r.n; i++) add_row(s, j, in, r.rows[i], r.turn ? r.turn[i] : 0, out);
 }
 
 void exec_join(sql_exec *x, const join *j, uint32_t slots, frame *up, tuples *out)
 {
-    scan s = {x, slots, up, j && j->kind == J_REL && j->table};
+    scan s = {x, slots, up, j && j->kind == J_REL};
     assert(!out->at.n && !out->rows.n);
     const value **none = arena_array(&x->work, const value *, slots ? slots : 1);
     for (uint32_t i = 0; i < slots; i++) none[i] = NULL;
@@ -331,6 +331,7 @@ typedef struct seen_set {
 typedef struct agg_item { /* of string_agg */
     value v, between;
     const value *keys;
+    uint32_t turn; /* rows of one number may come in any order */
 } agg_item;
 
 typedef struct agg_state {
@@ -341,6 +342,7 @@ typedef struct agg_state {
     const num *big, *squares;
     seen_set seen;
     float_sum floats;
+    uint32_t turn; /* of the row that is being fed */
 } agg_state;
 
 typedef struct group {
@@ -421,6 +423,13 @@ static void sort_items(sql_exec *x, const aggregate *a, agg_state *s)
     }
 }
 
+/* The two may come in any order: neither ORDER BY of the aggregate nor that of the subquery whose
+   rows these are says which one is first. */
+static bool tied(const aggregate *a, const agg_item *l, const agg_item *r)
+{
+    return !order_cmp(a, l->keys, r->keys) && (a->n_order || l->turn == r->turn);
+}
+
 /* array_agg, json_agg. */
 static value collected(sql_exec *x, const aggregate *a, agg_state *s)
 {
@@ -430,7 +439,7 @@ static value collected(sql_exec *x, const aggregate *a, agg_state *s)
     value *v = arena_array(&x->work, value, n + 1);
     for (size_t i = 0; i < n; i++) {
         const agg_item *at = &s->items.at[i];
-        if (i && !order_cmp(a, at[-1].keys, at->keys) && !value_identical(t, at[-1].v, at->v))
+        if (i && tied(a, &at[-1], at) && !value_identical(t, at[-1].v, at->v))
             sql_refuse(&x->c, -1, "an aggregate of rows that may come in any order");
         v[i] = at->v;
     }
@@ -448,7 +457,7 @@ static value collected_members(sql_exec *x, const aggregate *a, agg_state *s)
     value *keys = arena_array(&x->work, value, n + 1), *v = arena_array(&x->work, value, n + 1);
     for (size_t i = 0; i < n; i++) {
         const agg_item *at = &s->items.at[i];
-        bool tie = i && !order_cmp(a, at[-1].keys, at->keys);
+        bool tie = i && tied(a, &at[-1], at);
         bool same = tie && value_identical(kt, at[-1].v, at->v) &&
                     value_identical(vt, at[-1].between, at->between);
         if (tie && !same && a->kind == AGG_JSON_OBJECT_AGG)
@@ -456,7 +465,8 @@ static value collected_members(sql_exec *x, const aggregate *a, agg_state *s)
         keys[i] = at->v;
         v[i] = at->between;
     }
-    return json_of_members(x, a->t.id, kt, keys, vt, v, n, a->n_order > 0);
+    bool ordered = a->n_order || (n && s->items.at[n - 1].turn != s->items.at[0].turn);
+    return json_of_members(x, a->t.id, kt, keys, vt, v, n, ordered);
 }
 
 /* The order of the rows decides how a sum of floats is rounded. */
@@ -479,7 +489,7 @@ static value joined_text(sql_exec *x, const aggregate *a, agg_state *s)
     strbuf b;
     strbuf_init(&b, x->work.mem);
     for (size_t i = 0; i < n; i++) {
-        bool tie = i && !order_cmp(a, v[i - 1].keys, v[i].keys);
+        bool tie = i && tied(a, &v[i - 1], &v[i]);
         if (tie && !(value_same(T_TEXT, v[i - 1].v, v[i].v) &&
                      value_same(T_TEXT, v[i - 1].between, v[i].between))) {
             strbuf_free(&b);
@@ -561,7 +571,8 @@ static void agg_feed(sql_exec *x, const aggregate *a, agg_state *s, frame *f)
         return;
     }
     if (a->kind == AGG_STRING_AGG || takes_nulls(a->kind)) {
-        agg_item one = {v, a->between ? eval(x, a->between, f) : value_null(), agg_keys(x, a, f)};
+        agg_item one = {v, a->between ? eval(x, a->between, f) : value_null(), agg_keys(x, a, f),
+                        s->turn};
         arena_push(&x->work, &s->items, one);
         return;
     }
@@ -606,9 +617,23 @@ static value agg_end(sql_exec *x, const aggregate *a, agg_state *s)
 
 typedef VEC(group) group_list;
 
-static void feed_group(sql_exec *x, const query *q, group *g, frame *f)
+static void feed_group(sql_exec *x, const query *q, group *g, frame *f, uint32_t turn)
 {
-    for (uint32_t i = 0; i < q->n_aggs; i++) agg_feed(x, &q->aggs[i], &g->aggs[i], f);
+    for (uint32_t i = 0; i < q->n_aggs; i++) {
+        g->aggs[i].turn = turn;
+        agg_feed(x, &q->aggs[i], &g->aggs[i], f);
+    }
+}
+
+/* The rows are those of one subquery, whose order PostgreSQL keeps: it takes no subquery with
+   ORDER BY apart, and what follows neither joins nor sorts. */
+static bool keeps_order(const query *q)
+{
+    bool one = q->from && q->from->kind == J_REL && q->from->sub && !q->n_keys && !q->n_sets &&
+               !q->spread && !q->n_windows && !q->locking;
+    for (uint32_t i = 0; one && i < q->n_aggs; i++)
+        one = !q->aggs[i].n_order && !q->aggs[i].distinct;
+    return one;
 }
 
 static void add_group(sql_exec *x, const query *q, const value *keys, const value **tuple,
@@ -628,6 +653,8 @@ static void make_groups(sql_exec *x, const query *q, frame *up, tuples *in, uint
     size_t first = out->n;
     uint64_t all = q->n_keys < 64 ? ((uint64_t)1 << q->n_keys) - 1 : UINT64_MAX;
     bool whole = !q->n_sets || (set & all) == all;
+    bool turns = keeps_order(q) && in->rows.n;
+    assert(!turns || in->rows.n == in->at.n);
     type_id *types = arena_array(&x->work, type_id, q->n_keys + 1);
     for (uint32_t i = 0; i < q->n_keys; i++) types[i] = q->keys[i]->t.id;
     for (size_t i = 0; i < in->at.n; i++) {
@@ -640,7 +667,7 @@ static void make_groups(sql_exec *x, const query *q, frame *up, tuples *in, uint
         uint32_t at = seen_add(x, &seen, types, keys, q->n_keys, &fresh);
         assert(first + at <= out->n && fresh == (first + at == out->n)); /* numbered as they come */
         if (fresh) add_group(x, q, keys, in->at.at[i], set, out);
-        feed_group(x, q, &out->at[first + at], &f);
+        feed_group(x, q, &out->at[first + at], &f, turns ? in->rows.at[i] : 0);
     }
     if (out->n == first && (q->n_sets ? !set : !q->n_keys)) { /* over nothing: one row */
         const value **none = arena_array(&x->work, const value *, q->slots + 1);
@@ -1255,7 +1282,7 @@ static void spread_rows(sql_exec *x, const query *q, frame *up, tuples *t)
     *t = all;
 }
 
-static void scan_rows(sql_exec *x, const query *q, frame *up, out_list *rows)
+static void scan_rows(sql_exec *x, const query *q, frame *up, out_list *rows, uint32_t **turn)
 {
     tuples t = {0};
     uint32_t many = x->regs.many;
@@ -1263,6 +1290,7 @@ static void scan_rows(sql_exec *x, const query *q, frame *up, out_list *rows)
     exec_join(x, q->from, q->slots, up, &t);
     exec_where(x, q, up, &t);
     if (q->spread) spread_rows(x, q, up, &t);
+    if (keeps_order(q) && !q->grouped && !q->distinct && !q->n_on && !q->n_sort) *turn = t.rows.at;
     x->regs.many = many || t.at.n > 1 || (q->from && (q->limit || q->offset));
     if (q->locking)
         project_locked(x, q, up, &t, rows);
@@ -1289,6 +1317,16 @@ static void call_rows(sql_exec *x, const query *q, frame *up, sql_result *out)
     frame f = {NULL, up, NULL};
     pl_call_rows(x, q->call->routine, eval_args(x, q->call, &f), out);
     describe(x, q, out);
+}
+
+/* FETCH FIRST ... WITH TIES. */
+static void take_ties(sql_result *out)
+{
+    if (!out->has_limit || !out->limit) return;
+    assert(out->tie || !out->n);
+    while (out->offset < out->n && out->limit < out->n - out->offset &&
+           out->tie[out->offset + out->limit] == out->tie[out->offset + out->limit - 1])
+        out->limit++;
 }
 
 void exec_query(sql_exec *x, const query *q, frame *up, sql_result *out)
@@ -1320,7 +1358,7 @@ void exec_query(sql_exec *x, const query *q, frame *up, sql_result *out)
     else if (q->n_rows)
         value_rows(x, q, up, &rows);
     else
-        scan_rows(x, q, up, &rows);
+        scan_rows(x, q, up, &rows, &out->turn);
     if (q->n_sort) sort_rows(x, q, rows.at, rows.n);
     if (q->n_on) first_rows(x, q, &rows);
     if (q->locking) settle_conflicts(x, q, &rows, out);
@@ -1336,11 +1374,9 @@ void exec_query(sql_exec *x, const query *q, frame *up, sql_result *out)
         bool tied = i && !cmp_keys(q, rows.at[i - 1].keys, rows.at[i].keys);
         out->tie[i] = tied ? out->tie[i - 1] : (uint32_t)i;
     }
+    if (q->n_sort) out->turn = out->tie;
     out->count = out->n;
-    if (q->ties && out->has_limit && out->limit)
-        while (out->offset < out->n && out->limit < out->n - out->offset &&
-               out->tie[out->offset + out->limit] == out->tie[out->offset + out->limit - 1])
-            out->limit++;
+    if (q->ties) take_ties(out);
     x->regs.many = many;
     x->regs.depth--;
     assert(!out->tie || out->n == rows.n);
@@ -1359,10 +1395,11 @@ static bool same_row(const sql_result *r, uint32_t a, uint32_t b)
 static void clean_cut(sql_exec *x, const query *q, const sql_result *r, uint64_t at)
 {
     if (!at || at >= r->n) return;
-    uint32_t a = (uint32_t)at - 1;
-    if (r->tie && r->tie[a] != r->tie[at]) return;
-    uint32_t from = r->tie ? r->tie[a] : 0, to = from;
-    while (to < r->n && (!r->tie || r->tie[to] == from)) {
+    uint32_t a = (uint32_t)at - 1, from = a, to;
+    while (from && (!r->turn || r->turn[from - 1] == r->turn[a])) from--;
+    if (r->turn && r->turn[a] != r->turn[at]) return;
+    to = from;
+    while (to < r->n && (!r->turn || r->turn[to] == r->turn[from])) {
         if (!same_row(r, from, to))
             sql_refuse(&x->c, q->position, "LIMIT between rows that may come in any order");
         to++;
@@ -1380,6 +1417,7 @@ void exec_cut(sql_exec *x, const query *q, sql_result *r)
     clean_cut(x, q, r, to);
     r->rows += from;
     if (r->tie) r->tie += from;
+    if (r->turn) r->turn += from;
     r->n = (uint32_t)(to - from);
     r->count = r->n;
     r->has_limit = false;

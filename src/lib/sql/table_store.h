@@ -95,8 +95,11 @@ static inline bool column_hidden(const table_column *c)
     return !*c->name;
 }
 
+typedef struct partitioning partitioning;
+
 struct table {
     const char *name;
+    const partitioning *parts; /* partitions.h; NULL: it is not divided */
     uint32_t n_cols;
     table_column *cols;
     uint32_t n_unique;
@@ -106,13 +109,15 @@ struct table {
     const char **check_names; /* NULL: not known */
     uint32_t n_foreign;
     foreign_key *foreign;
+    uint32_t n_loose; /* constraints that are NOT VALID */
     uint32_t n_triggers;
     row_trigger *triggers; /* by name */
     at_commit on_commit;
-    bool temporary; /* its name begins with a schema of its session's own */
-    bool read_only; /* a materialized view */
-    bool truncated; /* older states of it cannot be read any more */
-    bool unknown;   /* contents before the log are not known */
+    bool temporary;     /* its name begins with a schema of its session's own */
+    bool read_only;     /* a materialized view */
+    const char *source; /* its query */
+    bool truncated;     /* older states of it cannot be read any more */
+    bool unknown;       /* contents before the log are not known */
     uint32_t created, dropped;
     VEC(stored_row) rows;
     VEC(uint32_t) free_rows;

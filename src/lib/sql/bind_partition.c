@@ -1,0 +1,148 @@
+/*
+ * bind_partition.c - PARTITION BY, and CREATE TABLE ... PARTITION OF.
+ *
+ * A new partition is a change of the table's description.  Statements on a partition by its own
+ * name are refused, and so is everything that would take rows of it away.
+ */
+#include <assert.h>
+#include <strings.h>
+
+#include "sql/bind.h"
+#include "sql/partitions.h"
+
+#define CTX(b) (&(b)->x->c)
+
+static partition_kind kind_of(binder *b, const PgQuery__PartitionSpec *s)
+{
+    if (!strcasecmp(s->strategy, "range")) return PARTITION_RANGE;
+    if (!strcasecmp(s->strategy, "hash")) return PARTITION_HASH;
+    if (strcasecmp(s->strategy, "list") != 0)
+        sql_raise(CTX(b), "22023", "unrecognized partitioning strategy \"%s\"", s->strategy);
+    return PARTITION_LIST;
+}
+
+/* Every unique key has every key of the partitions. */
+static void check_unique(binder *b, const making *m, const partitioning *d)
+{
+    for (size_t i = 0; i < m->unique.n; i++) {
+        const unique_key *u = &m->unique.at[i];
+        for (uint32_t k = 0; k < d->n_keys; k++) {
+            uint32_t c = 0;
+            while (c < u->n && u->cols[c] != d->keys[k]) c++;
+            if (c == u->n)
+                sql_raise(CTX(b), "0A000",
+                          "unique constraint on partitioned table must include all partitioning "
+                          "columns");
+        }
+    }
+}
+
+void bind_partitioning(binder *b, making *m, const PgQuery__PartitionSpec *s)
+{
+    partitioning *d = arena_get(b->mem, sizeof *d);
+    memset(d, 0, sizeof *d);
+    d->kind = kind_of(b, s);
+    d->n_keys = (uint32_t)s->n_part_params;
+    d->keys = arena_array(b->mem, uint32_t, d->n_keys + 1);
+    d->types = arena_array(b->mem, type_id, d->n_keys + 1);
+    for (uint32_t i = 0; i < d->n_keys; i++) {
+        const PgQuery__PartitionElem *e = s->part_params[i]->partition_elem;
+        if (e->expr || e->n_collation || e->n_opclass)
+            sql_refuse(CTX(b), e->location, "partitions by an expression");
+        d->keys[i] = column_named(b, m->t, e->name, e->location);
+        d->types[i] = m->t->cols[d->keys[i]].t.id;
+        if (m->t->cols[d->keys[i]].computed || type_is_float(d->types[i]) ||
+            d->types[i] == T_JSON || d->types[i] == T_CHAR)
+            sql_refuse(CTX(b), e->location, "partitions by a column of this type");
+    }
+    if (d->kind == PARTITION_LIST && d->n_keys != 1)
+        sql_raise(CTX(b), "42P17", "cannot use \"list\" partition strategy with several columns");
+    check_unique(b, m, d);
+    assert(d->n_keys && !m->t->parts);
+    m->t->parts = d;
+}
+
+static value bound_value(binder *b, const partitioning *d, uint32_t key, const table *t,
+                         const node *n)
+{
+    scope none = {0};
+    expr *e = assigned(b, &none, n, t->cols[d->keys[key]].t);
+    if (!e || e->kind != E_CONST) sql_refuse(CTX(b), -1, "this bound of a partition");
+    return value_keep(b, d->types[key], e->v);
+}
+
+static partition_end *range_end(binder *b, const partitioning *d, const table *t, node **list,
+                                size_t n)
+{
+    partition_end *end = arena_array(b->mem, partition_end, d->n_keys + 1);
+    if (n != d->n_keys)
+        sql_raise(CTX(b), "42P16", "FROM and TO must specify one value per partitioning column");
+    for (uint32_t i = 0; i < n; i++) {
+        const PgQuery__ColumnRef *c =
+            list[i]->node_case == PG_QUERY__NODE__NODE_COLUMN_REF ? list[i]->column_ref : NULL;
+        const char *word = c && c->n_fields == 1 ? string_of(b, c->fields[0], -1) : "";
+        bool least = !strcasecmp(word, "minvalue"), most = !strcasecmp(word, "maxvalue");
+        end[i] = (partition_end){least ? -1 : most, value_null()};
+        if (least || most) continue;
+        end[i].v = bound_value(b, d, i, t, list[i]);
+        if (end[i].v.null) sql_raise(CTX(b), "42P17", "cannot specify NULL in range bound");
+    }
+    return end;
+}
+
+static partition bounds_of(binder *b, const table *t, const char *name,
+                           const PgQuery__PartitionBoundSpec *s)
+{
+    const partitioning *d = t->parts;
+    partition p = {.name = name_keep(b, name), .fallback = s->is_default};
+    if (s->is_default) {
+        if (d->kind == PARTITION_HASH)
+            sql_raise(CTX(b), "42P16", "a hash-partitioned table may not have a default partition");
+        return p;
+    }
+    if (d->kind == PARTITION_HASH) {
+        if (s->modulus <= 0 || s->modulus > 10000 || s->remainder < 0 || s->remainder >= s->modulus)
+            sql_refuse(CTX(b), s->location, "this modulus of a partition");
+        p.modulus = (uint32_t)s->modulus;
+        p.remainder = (uint32_t)s->remainder;
+    } else if (d->kind == PARTITION_LIST) {
+        if (!s->n_listdatums) sql_raise(CTX(b), "42P16", "invalid bound specification");
+        p.n = (uint32_t)s->n_listdatums;
+        p.values = arena_array(b->mem, value, p.n);
+        for (uint32_t i = 0; i < p.n; i++) p.values[i] = bound_value(b, d, 0, t, s->listdatums[i]);
+    } else {
+        p.from = range_end(b, d, t, s->lowerdatums, s->n_lowerdatums);
+        p.to = range_end(b, d, t, s->upperdatums, s->n_upperdatums);
+    }
+    return p;
+}
+
+void bind_partition(binder *b, plan *p, const PgQuery__CreateStmt *c)
+{
+    if (c->n_inh_relations != 1 || c->n_table_elts || c->partspec || c->if_not_exists ||
+        *c->relation->schemaname)
+        sql_refuse(CTX(b), c->relation->location, "a partition with more than its bounds");
+    table *now = bind_table(b, c->inh_relations[0]->range_var);
+    if (!now->parts) sql_raise(CTX(b), "42P17", "\"%s\" is not partitioned", now->name);
+    const char *name = c->relation->relname;
+    if (vs_find(b->x->s, name, b->x->latest) || partition_parent(b->x, name))
+        sql_raise(CTX(b), "42P07", "relation \"%s\" already exists", name);
+    making m = making_of(b, p, now);
+    partitioning *d = arena_get(b->mem, sizeof *d);
+    *d = *now->parts;
+    for (uint32_t i = 0; i < d->n; i++)
+        if (d->at[i].fallback) /* whose rows the new one may take */
+            sql_refuse(CTX(b), c->relation->location, "a partition beside DEFAULT");
+    d->at = arena_array(b->mem, partition, d->n + 1);
+    if (d->n) memcpy(d->at, now->parts->at, d->n * sizeof *d->at);
+    d->at[d->n++] = bounds_of(b, now, name, c->partbound);
+    m.t->parts = d;
+    making_done(&m);
+    assert(p->kind == S_ALTER);
+}
+
+void bind_not_partition(binder *b, const char *name, int position)
+{
+    if (partition_parent(b->x, name))
+        sql_refuse(CTX(b), position, "the partition \"%s\" by its own name", name);
+}
