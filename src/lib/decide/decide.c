@@ -1,10 +1,12 @@
 /*
  * decide.c - the table of deciders and the loop over it.
  *
- * Cheap ways come first, and ways that can only say one of the two answers (a segment can refute, a
- * stronger level can only accept) before the strategy, which always answers.  Every decider gives
- * the true answer or none, so their order is a matter of time alone, but for the name that the
- * answer bears.
+ * Each row of the table has a question (does this decider suit the problem?) and an act.  Cheap
+ * deciders come first.  Then come those that can give only one of the two answers: a segment can
+ * only refute, a stronger level can only accept.  The strategy, which always answers, comes last.
+ *
+ * Invariant: a decider gives the true answer or none.  So the order of the rows changes only how
+ * long the answer takes, and the name of the decider that it carries (decision.by).
  */
 #include "decide/decide.h"
 
@@ -55,8 +57,8 @@ static void count_search(const problem *p, const decision *a, uint64_t start)
 
 /* --- order problems --------------------------------------------------------------------------- */
 
-/* The graph whose nodes the rule orders: transactions, or their parts, which are made once in a row
-   of questions that cut them alike. */
+/* The graph whose nodes the rule orders: transactions, or their parts.  The parts are kept and made
+   anew only if the rule cuts transactions in another way than the question before. */
 static asg *graph_of(problem *p, const level_rule *rule)
 {
     enum rule_split cut = rule_split_of(rule->level);
@@ -87,7 +89,8 @@ static bool is_lazy(const problem *p)
     return p->ask.tune->strategy == STRATEGY_LAZY;
 }
 
-/* Leaves out all but those that surely take part and those that their reads need. */
+/* Leaves out all transactions but those in `in`, which surely take part, and those that the reads
+   of the transactions that stay have chosen as their sources. */
 static void keep_needed(const asg *g, const uint8_t *in, decision *a)
 {
     VEC(node_id) todo = {0};
@@ -109,10 +112,11 @@ static void keep_needed(const asg *g, const uint8_t *in, decision *a)
 }
 
 /* Leaves out every transaction of unknown outcome that no read of the others needs: a strategy may
-   have taken it for nothing, and what it read itself would then have to be explained.  (Only at
-   serializability and snapshot isolation: at no-lost-update one that nobody reads may matter, by
-   standing between two others.)  Of a list with repeated elements more transactions are needed than
-   the last one, so there all stay. */
+   have let it take part without need, and then its own reads would have to be explained.  Two
+   traps: this is right at serializability and snapshot isolation only (at no-lost-update a
+   transaction that is never read may be needed between two others), and a read of a list with
+   repeated elements needs more transactions than the last one that appended, so with such lists all
+   stay. */
 static void leave_unneeded(const order_problem *p, decision *a)
 {
     if (p->g->unknown && !p->g->slots) keep_needed(p->g, p->in, a);
@@ -125,8 +129,8 @@ static bool run_strategy(problem *p, order_decider strategy, uint64_t conflicts,
     order_question ask = own_question(p);
     decide_build(p, &ask);
     p->order.plain = p->plain;
-    /* Ambiguous reads are pruned, which no log explains: then only a violation is worth another
-       run, with a log. */
+    /* The sources of ambiguous reads are pruned without a trace in the log.  So with such reads a
+       log is not kept along the way; if the answer is a violation, a second run keeps one. */
     bool welcome = p->log == KEEP_LOG_IF_CHEAP && is_lazy(p) && rule_is_basic(p->ask.rule) &&
                    !p->g->open.n && ask.rule == p->ask.rule;
     if (welcome || p->log == KEEP_LOG) p->order.justify = justify_new(&p->order);
@@ -143,8 +147,9 @@ static bool has_test(const problem *p)
     return p->tested;
 }
 
-/* Read-uncommitted with lists of repeated elements, which many transactions may have appended: what
-   read-committed explains is fine here too.  Otherwise nothing is known. */
+/* Read-uncommitted, with lists of repeated elements, each of which many transactions may have
+   appended: if the history is read-committed, it is read-uncommitted, too.  If it is not, this says
+   nothing. */
 static bool accept_through_rc(problem *p, decision *a)
 {
     order_question ask = p->ask;
@@ -164,8 +169,9 @@ static bool accept_through_rc(problem *p, decision *a)
     return true;
 }
 
-/* The same by trying a few orders, since this level asks little of such lists; or a read of what
-   nobody wrote is found.  False: neither. */
+/* The same lists, by trying a few orders, of which one mostly fits because the level asks little;
+   or the level is violated by a read of an element that was never written.  False: neither is
+   found. */
 static bool decide_by_few_orders(problem *p, decision *a)
 {
     order_question ask = p->ask;
@@ -197,8 +203,9 @@ static bool decide_by_few_orders(problem *p, decision *a)
     return true;
 }
 
-/* The polynomial test, with ambiguous reads guessed at; where that says nothing, the writers are
-   searched, by the order problem if there are many transactions. */
+/* The polynomial test with guessed sources for ambiguous reads.  If the guess does not hold, the
+   sources are searched: exhaustively in small histories, otherwise by the order problem (which is
+   what false stands for). */
 static bool decide_test(problem *p, uint64_t conflicts, decision *a)
 {
     const asg *g = p->g;
@@ -223,8 +230,8 @@ static bool ignores_reads(const problem *p)
     return p->ask.rule && p->ask.rule->strict == STRICT_IGNORED;
 }
 
-/* Did one of those that took part end before it began?  Then real time has a cycle of its own,
-   which the known edges show; searches for an order of the rest need not begin. */
+/* Did a transaction that took part end before it began?  Then real time alone has a cycle, which
+   the known edges show, and no search for an order needs to begin. */
 static bool has_backward(const problem *p)
 {
     const asg *g = p->g;
@@ -317,9 +324,10 @@ static bool decide_faults(problem *p, uint64_t conflicts, decision *a)
     return true;
 }
 
-/* Read-committed with ambiguous reads is decided without search, and every level that is decided
-   here implies it.  Worth asking first where a search would begin by choosing among very many: who
-   committed, or whom a read saw. */
+/* Forward chaining decides read-committed with ambiguous reads without a search, and every level
+   that is decided here implies read-committed.  It is worth asking first if a search would have to
+   begin with very many choices: which transactions of unknown outcome committed, or who was
+   read from. */
 static bool wants_chaining(const problem *p)
 {
     const asg *g = p->g;
@@ -328,8 +336,8 @@ static bool wants_chaining(const problem *p)
            p->log != KEEP_LOG && pass_on(p->ask.tune, PASS_CHAIN_FIRST);
 }
 
-/* What chaining chose, the earliest source of every read, is a guess for the level's own test, with
-   those of unknown outcome that are needed. */
+/* Chaining has chosen the earliest source of every read.  The level's own test tries that choice,
+   with only those transactions of unknown outcome that the choice needs. */
 static bool guess_by_chain(problem *p, decision *a)
 {
     const asg *g = p->g;
@@ -349,8 +357,8 @@ static bool decide_chaining(problem *p, uint64_t conflicts, decision *a)
     return p->tested && a->holds && a->by == BY_CHAINING && guess_by_chain(p, a);
 }
 
-/* The exhaustive searches know real time of serial orders only, and no parts of transactions nor
-   levels of single ones. */
+/* The limits of the exhaustive searches: they respect real time in serial orders only, they order
+   whole transactions and not parts, and they hold all transactions to one level. */
 static bool fits_exhaustive(const problem *p)
 {
     const level_rule *rule = p->ask.rule;
@@ -375,14 +383,14 @@ static bool needs_exhaustive(const problem *p)
 static bool is_open_search(const problem *p)
 {
     bool wanted = fits_exhaustive(p) && pass_on(p->ask.tune, PASS_SMALL_SEARCH);
-    /* A proof has steps only if it was searched for. */
+    /* The exhaustive search leaves no steps from which a proof could be made. */
     bool logged = p->log == KEEP_LOG && (p->g->chains_only || !p->g->wild_lists);
     bool open = p->g->wild_lists || p->g->init_open;
     if (wanted && !logged && open && !has_backward(p)) return true;
     return needs_exhaustive(p);
 }
 
-/* Why the exhaustive search, which would be needed, cannot be. */
+/* The exhaustive search would be needed but does not suit the problem: the reason for the user. */
 static const char *unsearched(const problem *p)
 {
     if (p->g->wild_lists && is_lazy(p))
@@ -450,8 +458,8 @@ static bool refuse(problem *p, uint64_t conflicts, decision *a)
     return true;
 }
 
-/* Causality is decided without a search where every writer is known.  Looking for the paths of a
-   level above it costs more. */
+/* Where the writer of every read is known, causal consistency is decided without a search.  For
+   levels that imply it this is a cheap way to find a violation; their own paths cost more. */
 static bool wants_causal(const problem *p)
 {
     const asg *g = p->g;
@@ -469,8 +477,9 @@ static bool decide_causal(problem *p, uint64_t conflicts, decision *a)
     return decision_violated(a);
 }
 
-/* A search of the order of lists is easier to end with a serial order than with one of the whole
-   transactions, which need not be one of their parts: then stronger questions come first. */
+/* A level of parts (InnoDB's) also requires something of whole transactions, see decide_whole().
+   That is asked first, unless orders of lists must be searched: then a serial order, which answers
+   both questions at once, is easier to find, and the stronger questions come first. */
 static bool wants_whole_first(const problem *p)
 {
     return has_parts(p) && !p->g->slots;
@@ -481,7 +490,8 @@ static bool wants_whole_last(const problem *p)
     return has_parts(p) && p->g->slots;
 }
 
-/* InnoDB's levels are read-committed, for the whole transactions. */
+/* InnoDB's levels require that the whole transactions are read-committed.  Only a violation of that
+   decides the level. */
 static bool decide_whole(problem *p, uint64_t conflicts, decision *a)
 {
     bool search = p->g->init_open || p->g->slots;
@@ -516,11 +526,12 @@ static bool decide_segments(problem *p, uint64_t conflicts, decision *a)
     return found;
 }
 
-/* What is serializable is snapshot isolated, and what holds with session order holds without: the
-   stronger question is easier to say yes to.  Only an accept counts, unless the question is the one
-   that was asked.  Levels of paths are mostly decided quickly by themselves, and snapshot isolation
-   is tried only where they are not.  Of InnoDB's two levels the tight one orders two parts of a
-   transaction instead of one for each statement. */
+/* Stronger questions, in the order in which they are tried.  If a stronger question holds, the one
+   that was asked holds: a serializable history is snapshot isolated, and one that holds with
+   session order holds without.  A yes to the stronger question is often cheaper to find.  A no
+   counts only if the question is the very one that was asked.  Levels of paths are mostly decided
+   quickly by themselves, so snapshot isolation is tried after them.  InnoDB's tight level orders
+   two parts of a transaction instead of one part for each statement. */
 enum stronger_try {
     TRY_SERIAL,
     TRY_TIGHT,
@@ -531,7 +542,8 @@ enum stronger_try {
     TRIES
 };
 
-/* Do all words of the automaton end with one of these letters? */
+/* A word is a sequence of edges (letters) that the automaton accepts.  Does every word end with one
+   of these letters? */
 static bool words_end_with(const path_automaton *a, unsigned letters)
 {
     for (uint32_t i = 0; i < a->slots; i++)
@@ -539,7 +551,7 @@ static bool words_end_with(const path_automaton *a, unsigned letters)
     return true;
 }
 
-/* Has every word a single step? */
+/* Is every word a single letter? */
 static bool words_are_steps(const path_automaton *a)
 {
     for (uint32_t i = 0; i < a->moves; i++)
@@ -547,7 +559,7 @@ static bool words_are_steps(const path_automaton *a)
     return true;
 }
 
-/* Does an overwrite arrive in the state? */
+/* Does an anti-dependency (rw) lead into the state? */
 static bool after_overwrite(const path_automaton *a, uint32_t state)
 {
     for (uint32_t i = 0; i < a->slots; i++)
@@ -555,8 +567,9 @@ static bool after_overwrite(const path_automaton *a, uint32_t state)
     return false;
 }
 
-/* Are there no two overwrites in a row on the closed walks?  They begin behind the overwrite of
-   the suspect (in state 0), and end before it. */
+/* A word together with the anti-dependency of the read that it breaks is a closed walk.  Has no
+   such walk two anti-dependencies in a row?  The word begins in state 0, after that of the read,
+   and ends before it. */
 static bool overwrites_apart(const path_automaton *a)
 {
     for (uint32_t i = 0; i < a->slots; i++) {
@@ -569,12 +582,16 @@ static bool overwrites_apart(const path_automaton *a)
     return true;
 }
 
-/* A level told by words that speak of session order, read-from and version order only: where every
-   path of such steps is allowed for, each of its words is.  These levels have clocks, which cost
-   less than the words do, and one step is looked at without any.  Words that speak of the commit
-   order, too, and end with another step to the reader: all that commits up to that step is in the
-   reader's snapshot.  Words with overwrites that have another step between each two: no snapshot
-   isolation has such a walk back to where it began. */
+/* A built-in level that implies a level given by an automaton, and is cheaper to decide.  It
+   depends on the letters of the automaton's words:
+   - session order, read-from and version order only: a level at which every path of such edges
+     counts (causal, parallel snapshot isolation) makes every word count; for words of one letter
+     read atomic or update atomic is enough.  These levels are decided by clocks, which cost less
+     than words.
+   - commit order, too, with another edge at the end: at prefix or snapshot isolation, everything
+     that commits before the start of that last edge is in the reader's snapshot.
+   - anti-dependencies, never two in a row: snapshot isolation forbids every such closed walk.
+   False: there is no such level. */
 static bool all_paths_question(const problem *p, order_question *out)
 {
     const path_automaton *a = p->ask.rule->automaton;
@@ -598,8 +615,9 @@ static bool all_paths_question(const problem *p, order_question *out)
     return true;
 }
 
-/* May session order be asked for as well?  What a difference leaves in a level as text is more
-   without session order than with it. */
+/* May session order be added to the question?  Not if the level is a text with a difference of
+   relations: `x \ so` is larger without session order, so adding it would not make the level
+   stronger. */
 static bool sessions_imply(const problem *p, enum stronger_try try)
 {
     const path_automaton *a = p->ask.rule->automaton;
@@ -618,7 +636,7 @@ static bool stronger_question(const problem *p, enum stronger_try try, order_que
     bool serial_first = pass_on(tune, PASS_SERIAL_FIRST);
     bool itself = serial_first && ask.rule->path && tune->portfolio <= 1;
     *out = ask;
-    /* Where no word breaks a read, any order that keeps what is certain will do. */
+    /* Without letters no word breaks a read: any order that extends the known edges is enough. */
     if (rule->automaton && !rule->automaton->letters && try != TRY_ITSELF) return false;
     if (sessions_imply(p, try)) out->so = true;
     if (try == TRY_TIGHT) {
@@ -627,11 +645,12 @@ static bool stronger_question(const problem *p, enum stronger_try try, order_que
     }
     if (try == TRY_PATHS) return serial_first && all_paths_question(p, out);
     if (try == TRY_ITSELF ? !itself : try == TRY_SESSIONS && itself) return false;
-    /* Neither a serial order nor a snapshot need keep the real order of commits. */
+    /* A level that requires commits to stand in real order is not implied by these two. */
     if (serial_first && !(timed & ~RT_CB) && (try == TRY_SERIAL || try == TRY_SNAPSHOT)) {
         enum level_id id = try == TRY_SERIAL ? LEVEL_SER : LEVEL_SI;
         bool real = ask.rt || timed;
-        /* What orders whole transactions by strict reads is no harder than snapshots are. */
+        /* A level with one event for each transaction and no paths is as cheap as snapshot
+           isolation itself, so trying that first would gain nothing. */
         bool worth = (rule->events || rule->path) && !rule->automaton;
         if (try == TRY_SERIAL ||
             (worth && level_implies(id, out->so, real, rule->level, ask.so, ask.rt))) {
@@ -645,13 +664,13 @@ static bool stronger_question(const problem *p, enum stronger_try try, order_que
 
 static bool wants_stronger(const problem *p)
 {
-    /* (Of a graph without the reads of some nobody can say that it is serializable.) */
+    /* If the graph leaves out reads (unread), a serial order of it proves nothing about them. */
     return is_lazy(p) && p->log != KEEP_LOG && !p->g->unread;
 }
 
-/* A level told by words of session order and read-from, where every read has its writer: causal,
-   read atomic or monotonic atomic view allows for all of its words, and these have a test that
-   needs no search.  Only an accept counts. */
+/* A level whose words consist of session order and read-from, in a history where the writer of
+   every read is known: causal, read atomic or monotonic atomic view implies it, and these have a
+   test that needs no search.  Only a yes counts. */
 static bool wants_words_test(const problem *p)
 {
     const asg *g = p->g;
@@ -689,7 +708,7 @@ static bool decide_stronger(problem *p, uint64_t conflicts, decision *a)
         count_search(p, a, start);
         bool itself = p->shown.rule == asked.rule && p->shown.so == asked.so;
         if (a->holds || (itself && !a->undecided)) {
-            /* The level itself, with or without more session order, is no stronger level. */
+            /* If only session order was added, the answer is said to come from the level itself. */
             if (p->shown.rule->level == p->ask.rule->level) a->by = BY_LAZY;
             return true;
         }

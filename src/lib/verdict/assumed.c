@@ -1,10 +1,10 @@
 /*
  * assumed.c - a level under what modules added to the history (history/additions.h).
  *
- * Additions only rule orders out.  So a history that is violated without them is violated, and is
- * told by the ordinary ways, which know nothing of modules and are only ever asked about the bare
- * history.  What holds, or is violated, because of an addition is decided here, by the strategy
- * lazy alone: the additions are known edges and obligations of one order problem
+ * Additions only rule orders out.  So a history that is violated without them is violated with
+ * them, and the ordinary ways describe it; they know nothing of modules and are only ever asked
+ * about the bare history.  What holds, or is violated, because of an addition is decided here, by
+ * the strategy lazy alone: the additions are known edges and obligations of one order problem
  * (order/added_order.h).  A level that cannot take them is undecided, unless the bare history
  * violates it.
  */

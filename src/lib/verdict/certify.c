@@ -3,7 +3,7 @@
  *
  * What holds has its witness already: the order and the choices that the verdict keeps.  What is
  * violated is decided once more, with a log from which decide/proof/justify.c makes the steps.  The
- * verdict may be told by a weaker level's anomaly; the certificate is about the level asked for.
+ * verdict may show the anomaly of a weaker level; the certificate is about the level asked for.
  * No proof of a violation leaves here that certificate_verify does not accept; an order is what the
  * answer was found with, and replaying it once more would cost more than writing it.
  */
@@ -553,8 +553,9 @@ static bool write_proof(const verdict *v, const history *h, asg *g, mem *work, s
 
 #define MOST_CORE 4096u
 
-/* A proof about the transactions that the answer is told by, which are few.  What the history shows
-   of them it shows in the whole (subhistory.h), so the verifier need not know that it is a part. */
+/* A proof about the few transactions that the answer shows.  What holds of them by themselves also
+   holds of them in the whole history (subhistory.h), so the verifier need not know that they are a
+   part. */
 static bool write_core(const verdict *v, const history *h, asg *g, mem *work, strbuf *b)
 {
     if (!v->core.n || v->core.n > MOST_CORE || v->core.n >= g->nodes) return false;
@@ -684,7 +685,7 @@ static bool write_waiting(const verdict *v, const history *h, asg *g, mem *work,
     return false;
 }
 
-/* Read uncommitted, and a list of unknown order shows what nobody wrote: one step. */
+/* Read uncommitted, and a list of unknown order has an element that was never written: one step. */
 static bool write_garbage(const verdict *v, const history *h, mem *work, strbuf *b)
 {
     const char *why;
@@ -776,7 +777,8 @@ static void write_violated(const verdict *v, const history *h, mem *work, strbuf
     if (!done && (id != LEVEL_RU || !searched)) {
         const char *why;
         done = write_proof(v, h, &g, work, b);
-        /* (The order of lists may be refuted by what no rule tells of.) */
+        /* The search may have refuted the order of lists by an argument that no rule of proofs
+           states, so the verifier is asked before the proof is handed out. */
         if (done && searched) done = stands(b, h, work, &why);
     }
     if (done) return;

@@ -6,8 +6,8 @@
  * a part that holds, holds; so a transaction that was needed once stays needed, and at the end
  * none can be left out.  Each trial decides a few transactions, in microseconds.
  *
- * A violation that a weaker level shows too is told by that one (its names are finer), and one
- * that needs neither session order nor real time without them.
+ * A violation is described at the weakest level that shows it, because names are finer there, and
+ * without session order or real time if it does not need them.
  */
 #include "verdict/core.h"
 
@@ -267,7 +267,8 @@ static void translate(verdict *v, const part *x, mem *work)
         if (!named[t]) vec_push(v->mem, &v->core, x->txn[x->kept[t]]);
 }
 
-/* Which weaker levels the whole is worth asking at: below the one that told it, if one did. */
+/* How many of core_weaker are worth asking about the whole history: those below the level that the
+   violation is described at, if it is one of them. */
 static uint32_t still_weaker(const trial *t, uint32_t a)
 {
     bool well_known = a == ANOMALY_LOST_UPDATE || a == ANOMALY_WRITE_SKEW ||

@@ -14,8 +14,8 @@ void words_twice(verdict *v, asg *g, uint32_t first, uint32_t second);
 uint32_t words_name(const step *s, size_t n);
 /* A cycle, step by step, with the name of its kind. */
 void words_steps(verdict *v, asg *g, const step *s, size_t n);
-/* The same at serializability and snapshot isolation, with another name; a lost update is told by
-   the version that both read. */
+/* The same at serializability and snapshot isolation, with another name; the sentence about a lost
+   update names the version that both transactions read. */
 void words_cycle(verdict *v, asg *g, const step *s, size_t n, uint32_t anomaly);
 /* A cycle of known events. */
 void words_events(verdict *v, asg *g, const order_problem *p, const uint32_t *events, size_t n);

@@ -3,8 +3,8 @@
  *
  * The question stands in a hearing from the start and is not changed: to ask another level, or the
  * same without session order, a hearing of its own is opened.  The graph, the problem and the
- * decision are scratch, gone with the next attempt.  What was found is told in `found`, a copy of
- * the verdict, and reaches the caller's verdict only as a whole, by hearing_publish.
+ * decision are scratch, gone with the next attempt.  What was found is written into `found`, a copy
+ * of the verdict, and reaches the caller's verdict only as a whole, by hearing_publish.
  */
 #ifndef RATEL_VERDICT_HEARING_H
 #define RATEL_VERDICT_HEARING_H
@@ -62,16 +62,16 @@ bool hearing_reduces(const hearing *x);
 void hearing_warn(hearing *x);
 /* Was the last graph made without assuming anything about unknown initial contents? */
 bool hearing_is_final(const hearing *x);
-/* Tells in x->found what hearing_decide left. */
+/* Writes what hearing_decide found into x->found, in the terms of the history. */
 void hearing_tell(hearing *x);
 void hearing_publish(hearing *x);
 
-/* look_into.c: the violation that x->found tells is published, made small, named, and asked what it
-   rests on; each time that something better is found, that is published. */
+/* look_into.c: publishes the violation in x->found, then makes it small, gives it a finer name and
+   finds out what it rests on; each improvement is published, too. */
 void look_into(hearing *x);
 
-/* assumed.c: the question under what modules added.  False: nothing was found, and the history must
-   be asked without them; x->found tells then what is to be said if it holds so. */
+/* assumed.c: decides the level with what modules added.  False: there is no answer yet, and the
+   history must be decided without the additions; if it holds so, x->found has what to say. */
 bool assumed_hear(hearing *x);
 
 void verdict_reason(verdict *v, const char *text);

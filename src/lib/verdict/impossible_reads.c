@@ -1,12 +1,13 @@
 /*
- * impossible_reads.c - an ambiguous read none of whose possible writers can be what it saw.
+ * impossible_reads.c - an ambiguous read that can have read from none of its candidates.
  *
- * Session order and the reads that leave no choice make an order.  A writer that is after the
- * reader in it was not read; nor was one, or the initial state, that another writer of the key is
- * after while it is before the reader.  A read of which that is true of every candidate is a
- * violation wherever reads respect that order, and needs the reader, the candidates and for each of
- * them at most one other writer.  Who comes before whom is asked of clocks: per transaction and
- * session, the last transaction of the session that comes before it (nodes of a session rise).
+ * Session order and the reads with a single candidate make an order.  A candidate W of a read by R
+ * is impossible if W comes after R in that order, or if another writer of the key comes after W and
+ * before R.  (The initial state comes before everything.)  If every candidate is impossible, the
+ * read is a violation at each level whose reads respect that order.  The violation needs R, the
+ * candidates and, for each of them, at most one other writer.  Clocks answer which transaction
+ * comes first: per transaction and session, the last transaction of the session that comes before
+ * it (the nodes of a session have rising numbers).
  */
 #include <assert.h>
 

@@ -1,11 +1,11 @@
 /*
  * judge.c - from a question to an answer, as a list of steps.
  *
- * A step has a question (is it worth trying here?) and an act, which may find the answer; the first
- * that does is the last.  What the history tells by itself comes first (timestamps, client times),
- * then the level itself, by whichever decider of decide/decide.c can, then other levels: one that
- * implies it and holds, or one that it implies and that is violated (doc/levels.md 7).  Else the
- * answer is `undecided`, with the reason.
+ * A step has a question (is it worth trying here?) and an act, which may find the answer.  The
+ * first step that finds one ends the list.  The order is: what the history shows by itself
+ * (timestamps, client times); then the level itself, by the first decider of decide/decide.c that
+ * can; then other levels, one that implies it and holds, or one that it implies and that is
+ * violated (doc/levels.md 7).  Without any of these the answer is `undecided`, with the reason.
  */
 #include "verdict/verdict.h"
 

@@ -1,10 +1,11 @@
 /*
  * look_into.c - what is done with a violation once it is found.
  *
- * It is made small (core.h), told by a weaker level if one shows it too, since the names there are
- * finer and the cycles shorter, and asked what it rests on.  All of this only improves an answer
- * that stands already, so the answer is published first, and again after every improvement; a limit
- * that strikes in between loses the improvement it interrupts and nothing else.
+ * It is made small (core.h).  If a weaker level is violated too, the violation is described at that
+ * level, where names are finer and cycles shorter.  Then the history is asked what the violation
+ * rests on.  All of this only improves an answer that stands already, so the answer is published
+ * first, and again after every improvement; a limit that strikes in between loses the improvement
+ * that it interrupts and nothing else.
  *
  * What it rests on is asked of the whole history once more, and that question may be far harder
  * than the one that was asked: it is given half as many steps as the answer took.  Steps, and not
@@ -120,8 +121,8 @@ static bool violates_weaker(hearing *x, uint32_t i)
     return decision_violated(&x->a) && x->a.why != WHY_SEARCH;
 }
 
-/* A violation that a weaker level shows too is told by that one.  levels: how many of core_weaker
-   are worth asking. */
+/* Describes the violation at the weakest level of core_weaker that is violated, too.  levels: how
+   many of core_weaker are worth asking. */
 static void name_by_weaker(hearing *x, uint32_t levels)
 {
     verdict *v = &x->found;
@@ -174,7 +175,7 @@ static void find_rests(hearing *x, bool hints, uint32_t without)
     }
 }
 
-/* Of several sets of suspects the one of which the fewest are left tells the violation. */
+/* Of several sets of suspects, the one that shrinks to the fewest describes the violation. */
 static core_told tell_smallest(hearing *x, parts *few)
 {
     core_told best = {.weaker = CORE_WEAKER};

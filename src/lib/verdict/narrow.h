@@ -3,7 +3,7 @@
  *
  * core.h does this from the proof of a level that has one; here the level is simply decided again
  * on parts of the history (subhistory.h), which get smaller as long as they stay violated.  For
- * most levels a violated part is a violated history; whoever tells it looks it up again anyway.
+ * most levels a violated part means a violated history; the caller checks that again in any case.
  */
 #ifndef RATEL_VERDICT_NARROW_H
 #define RATEL_VERDICT_NARROW_H

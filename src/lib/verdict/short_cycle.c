@@ -47,7 +47,7 @@ static void join(loop *l, uint32_t a, uint32_t b, step s)
     l->grew = true;
 }
 
-/* Strongest reasons first: the first one is the one that is told. */
+/* Strongest reasons first: of several edges between two transactions the first one is shown. */
 static void add_known(loop *l, const order_question *ask)
 {
     asg *g = l->g;

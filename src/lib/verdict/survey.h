@@ -1,10 +1,10 @@
 /*
  * survey.h - which levels `explain` asks, in what order, how long, and which of them it explains.
  *
- * A survey decides nothing: it says which level to ask next, is told the answer, and knows what
- * follows from it for the others (what holds implies what is weaker, what is violated all that is
- * stronger), so few levels are asked.  What is told of a level never depends on the order of the
- * asking, but for those that ran out of time.
+ * A survey decides nothing.  It says which level to ask next, takes the answer, and derives what
+ * follows for others: if a level holds, all weaker ones hold, and if it is violated, all stronger
+ * ones are.  So few levels are asked.  What a survey says of a level does not depend on the order
+ * of the questions, except for levels that ran out of time.
  */
 #ifndef RATEL_VERDICT_SURVEY_H
 #define RATEL_VERDICT_SURVEY_H

@@ -208,7 +208,7 @@ static bool check_list(walk *w, txn_id t, op_id first, op_id o, key_id k, value_
     return same || bad_read(w, t, o, k, x, false);
 }
 
-/* What t was told by operation o about k. */
+/* Checks what operation o of t saw of key k. */
 static bool check_key(walk *w, txn_id t, op_id o, key_id k, value_id x)
 {
     assert(k < history_keys(w->h) && takes_part(w->h, t));
@@ -543,8 +543,8 @@ static void walk_events(walk *w)
     }
 }
 
-/* A list with an element that nobody appended so often violates every level, whatever the
-   timestamps say: that is told without them. */
+/* A list with an element that was not appended so often violates every level, whatever the
+   timestamps say, and is reported without them. */
 static bool has_duplicates(const history *h, mem *m)
 {
     duplicate_reads found = {0};

@@ -191,7 +191,7 @@ const command commands[] = {
     {NULL, 0, NULL, NULL, NULL, NULL},
 };
 
-/* Promised by the command line's contract, but not in this version. */
+/* Commands that the contract of the command line promises, but that this version lacks. */
 static const char *const later[] = {"watch", NULL};
 
 /* --- signals ---------------------------------------------------------------------------------- */
@@ -219,7 +219,7 @@ static void watch_signals(ratel *r, const command *c)
     to_interrupt = r;
     sigaction(SIGINT, &s, NULL);
     sigaction(SIGTERM, &s, NULL);
-    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of write, which is told */
+    signal(SIGXFSZ, SIG_IGN); /* then write() fails, and the user gets a message */
     /* a closed pipe ends the program, as it ends others; but not with a database to tidy up */
     if (c->bit & (CMD_LIVE | CMD_DRIVER_CHECK | CMD_TRACE | CMD_POWER)) signal(SIGPIPE, SIG_IGN);
 }
@@ -232,7 +232,7 @@ static int status_with_losses(int status, const outputs *o)
     errno = 0;
     if (fflush(stdout) || ferror(stdout)) {
         int error = errno ? errno : why_lost(STDOUT_FILENO);
-        /* nobody reads: that is no news to anybody */
+        /* the reader of the pipe has gone, which is no error to report */
         if (error != EPIPE)
             complain("standard output: %s", error ? strerror(error) : "write error");
         return EXIT_IO;
@@ -240,8 +240,9 @@ static int status_with_losses(int status, const outputs *o)
     return o->lost ? EXIT_IO : status;
 }
 
-/* Nothing of ours calls exit().  PostgreSQL's parser does when memory runs out, with status 1,
-   which would be a verdict here; where it is not called in a child, this is the end of it. */
+/* The program itself never calls exit(), but PostgreSQL's parser does when memory runs out, with
+   status 1, which would be a verdict.  Mostly the parser runs in a child; where it does not, the
+   handler below turns its exit into `undecided`. */
 static struct {
     pid_t process;
     outputs *written;
@@ -309,7 +310,8 @@ static int unknown_command(const char *name)
     return EXIT_USAGE;
 }
 
-/* The library's description of itself, a JSON object, with the program's own features added. */
+/* Prints what ratel_build() says of the library, a JSON object, with the program's adapters added.
+   */
 static void print_build(void)
 {
     const char *build = ratel_build();
@@ -321,8 +323,8 @@ static void print_build(void)
     jw_end_line(&w);
 }
 
-/* A file that is opened while a standard descriptor is closed gets its number, and then what is
-   printed lands in that file. */
+/* If a standard descriptor is closed, the next file that is opened gets its number, and what the
+   program prints would land in that file.  So closed ones are opened on /dev/null first. */
 static void open_standard_descriptors(void)
 {
     for (int fd = 0; fd <= 2; fd++)
@@ -330,7 +332,8 @@ static void open_standard_descriptors(void)
             _exit(EXIT_IO);
 }
 
-/* What is asked of the program itself and not of a command; -1: nothing of the kind. */
+/* Handles words that are no command (--help, --version, --completion, --man) and returns the exit
+   status; -1: the word is something else. */
 static int answer_about_itself(int argc, char **argv)
 {
     const char *word = argv[1];

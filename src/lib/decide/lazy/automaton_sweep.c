@@ -1,5 +1,6 @@
 /*
- * automaton_sweep.c - broken reads of levels that are told by words (order/path_automaton.h).
+ * automaton_sweep.c - broken reads of levels whose paths an automaton accepts
+ * (order/path_automaton.h).
  *
  * The product of transactions and states of the automaton is walked along the current order, for
  * many suspects at once: each has a bit, and a row of bits for a transaction and a state says which
@@ -260,7 +261,8 @@ static void arrive_by_time(word_sweep *s, lanes *row, node_id v)
     if (n) arrive_from(s, row, LETTER_RT, s->past + (n - 1) * groups);
 }
 
-/* Settled steps go forward, so whoever leads to v has left already. */
+/* Settled steps go forward in the order, so the rows of every transaction that leads to v are
+   complete. */
 static void arrive_by_settled(word_sweep *s, settled_rows *x, lanes *row, node_id v)
 {
     const settled_steps *t = &x->steps;

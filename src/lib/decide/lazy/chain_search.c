@@ -9,7 +9,7 @@
  * A read has a source that left what it saw; one that saw its own appends saw the version right
  * before its own transaction.
  *
- * That nobody stands between the two is written only where the order has somebody there:
+ * That no transaction stands between the two is written only where the order has one there:
  *
  *     not "w is right before v"   or   u before w   or   v before u
  *
@@ -152,7 +152,8 @@ static void chain_why(lazy *z, enum chain_rule rule, uint32_t at, uint32_t conte
     if (z->j) justify_chain(z->j, rule, at, content, w < RF_LAST ? w : NO_ID, u);
 }
 
-/* At most one, said of each two of them; what the two are is told by the caller's `why`. */
+/* At most one of the literals is true: a clause for each pair.  The caller's `why` says what the
+   two are, for the proof. */
 static void write_pairs(lazy *z, const uint32_t *lits, const uint32_t *contents, size_t n,
                         node_id who)
 {

@@ -63,7 +63,7 @@ bool paths_rt_before(const lazy *z, node_id u, node_id v);
 
 /* path_sweep.c: finds all broken suspects (x->parked) of a level whose paths have many steps. */
 void sweep_many(lazy *z);
-/* automaton_sweep.c: the same for a level whose paths are told by an automaton. */
+/* automaton_sweep.c: the same for a level whose paths an automaton accepts. */
 void sweep_words(lazy *z);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * update_times.h - real time for update_readers.c: who ended before whom began, in linear space.
+ * update_times.h - real time for update_readers.c: which transactions ended before another one
+ * began, in linear space.
  *
  * All ends and all begins are sorted once.  Over the updates among them two running extremes of the
  * places in the current order are kept, so that a search stops where nothing of interest is left.
