@@ -405,7 +405,9 @@ struct ratel_module;
 RATEL_API int ratel_module_add(ratel_history **out, ratel *r, const ratel_history *h,
                                const struct ratel_module *module, const char *settings);
 /* The same in two halves, for hooks that run in another process: what the module said, as bytes of
-   this program, and the history under it. */
+   this program, and the history under it.  If memory has run out, and the module says still more,
+   write is called with NULL and 0 from within the hook, which may never return: the process may end
+   there. */
 RATEL_API int ratel_module_run(ratel *r, const ratel_history *h, const struct ratel_module *module,
                                const char *settings, ratel_write_cb write, void *payload);
 RATEL_API int ratel_module_take(ratel_history **out, ratel *r, const ratel_history *h,

@@ -20,6 +20,8 @@ typedef struct module_call {
     mem work;
     module_said said;
     strbuf packed;
+    ratel_write_cb write; /* of ratel_module_run */
+    void *payload;
 } module_call;
 
 /* A history's own copy of the edits that made it. */
@@ -67,13 +69,21 @@ static void put_together(module_call *mc)
     if (mc->said.added) to->assumed = additions_join(&to->mem, mc->h->assumed, mc->said.added);
 }
 
+static void tell_failed(void *payload)
+{
+    const module_call *mc = payload;
+    (void)mc->write(NULL, 0, mc->payload);
+}
+
 static void body_run(call *c)
 {
     module_call *mc = (module_call *)c;
+    module_caller caller = {tell_failed, mc};
     const char *wrong = module_check(mc->module);
     if (wrong) guard_fail(mc->work.guard, GUARD_INVAL, "this is no module: %s", wrong);
     guard_stage(mc->work.guard, "module", NULL, 0);
-    module_run(mc->module, mc->settings, mc->h, mc->changed->model, &mc->work, &mc->said);
+    module_run(mc->module, mc->settings, mc->h, mc->changed->model, mc->write ? &caller : NULL,
+               &mc->work, &mc->said);
 }
 
 static void body_add(call *c)
@@ -144,7 +154,7 @@ int ratel_module_run(ratel *r, const ratel_history *h, const ratel_module *modul
                      const char *settings, ratel_write_cb write, void *payload)
 {
     if (!r || !h || !module || !write) return RATEL_EINVAL;
-    module_call mc = {.module = module, .settings = settings};
+    module_call mc = {.module = module, .settings = settings, .write = write, .payload = payload};
     api_open(&mc.c, r);
     int code = run_call(&mc, r, h, body_pack);
     if (!code && write(mc.packed.at, mc.packed.n, payload))

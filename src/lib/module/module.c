@@ -29,6 +29,7 @@ struct ratel_module_call {
     sources_index *index; /* made when it is asked for */
     char *settings;       /* "key\0value\0key\0value\0\0" */
     uint8_t *asked;       /* per byte of it: a key that begins there was asked for */
+    const module_caller *caller;
     const ratel_module *module;
 };
 
@@ -54,6 +55,7 @@ static bool deaf(ratel_module_call *c, bool mapping)
     if (c->mapping != mapping)
         host_refuse(c, mapping ? "it changed an operation outside of its hook map"
                                : "it added an edge in its hook map");
+    if (c->failed && c->caller) c->caller->failed(c->caller->payload);
     return c->failed || c->refused;
 }
 
@@ -490,9 +492,9 @@ static int by_op(const void *a, const void *b)
 }
 
 void module_run(const ratel_module *module, const char *settings, const history *h,
-                history *changed, mem *m, module_said *out)
+                history *changed, const module_caller *caller, mem *m, module_said *out)
 {
-    ratel_module_call c = {.h = h, .m = m, .outer = m->guard, .module = module};
+    ratel_module_call c = {.h = h, .m = m, .outer = m->guard, .module = module, .caller = caller};
     memset(out, 0, sizeof *out);
     if (settings && *settings) {
         c.settings = parse_settings(m, settings);

@@ -22,10 +22,16 @@ typedef struct module_said {
 
 /* NULL, or why the module cannot be used. */
 const char *module_check(const ratel_module *module);
+/* Who is told that what a hook says is not kept any more, for lack of memory: a hook that does not
+   poll may go on for ever. */
+typedef struct module_caller {
+    void (*failed)(void *payload);
+    void *payload;
+} module_caller;
 /* Runs the hooks; `settings` is "key=value,..." or NULL.  changed: where the changed history is
-   built, if there are changes; *out is in the region m. */
+   built, if there are changes; caller: NULL, nobody; *out is in the region m. */
 void module_run(const ratel_module *module, const char *settings, const history *h,
-                history *changed, mem *m, module_said *out);
+                history *changed, const module_caller *caller, mem *m, module_said *out);
 
 /* module_blob.c: the same as bytes, for a pipe. */
 void module_pack(const module_said *said, strbuf *out);

@@ -337,7 +337,10 @@ static int decide_by_clauses(const args *a, const synth *s, int level, const rat
     ratel_verdict v;
     if (ratel_certify_definition(&v, a->context, h, text, strlen(text), synth_level_name(s, level),
                                  forget_bytes, NULL)) {
-        snprintf(p->why, sizeof p->why, "%.300s", ratel_errmsg(a->context));
+        static const char mark[] = "too-large: "; /* a word for programs that read certificates */
+        const char *why = ratel_errmsg(a->context);
+        if (!strncmp(why, mark, sizeof mark - 1)) why += sizeof mark - 1;
+        snprintf(p->why, sizeof p->why, "%.300s", why);
         return -1;
     }
     snprintf(p->why, sizeof p->why,
@@ -382,7 +385,7 @@ static int decide_history(const args *a, synth *s, int level, const ratel_histor
     int got = steps ? decide_by_clauses(a, s, level, h, p)
                     : decide_plain(p, s, level, !so || strcmp(so, "off") != 0);
     size_t n = strlen(p->why);
-    if (d.outside && !p->broken)
+    if (d.outside && !p->broken && !strstr(p->why, d.reason))
         snprintf(p->why + n, sizeof p->why - n,
                  "; the engine of the built-in levels does not handle %.200s", d.reason);
     return got < 0 ? EXIT_UNDECIDED : got ? EXIT_HOLDS : EXIT_VIOLATED;

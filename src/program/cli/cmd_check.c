@@ -723,6 +723,7 @@ static void check_history(check *c, const char *name)
                 int status =
                     check_iso(c->a, c->iso, c->number[i], c->levels[i], h, name, iso_out(c));
                 if (verdicts) verdicts[i] = verdict_of(status);
+                if (status <= EXIT_UNDECIDED) c->count[status]++;
                 page_add_status(c->a, name, c->levels[i], status, "");
                 if (c->ci)
                     status = collected(c, ci_plain(c->ci, name, c->levels[i], status, false, ""));

@@ -54,6 +54,7 @@ _Noreturn static void reply(int to, int code, const char *text)
 static int send_said(const void *bytes, size_t n, void *payload)
 {
     int to = *(int *)payload;
+    if (!bytes) reply(to, RATEL_ENOMEM, "out of memory, and it went on");
     module_reply r = {RATEL_OK, n};
     return send_all(to, &r, sizeof r) && send_all(to, bytes, n) ? 0 : -1;
 }
