@@ -346,7 +346,7 @@ void reach_free(mem *m, reach *r)
     mem_put(m, r->row);
     mem_put(m, r->chain);
     mem_put(m, r->place);
-    memset(r, 0, sizeof *r);
+    *r = (reach){.wanted = r->wanted};
 }
 
 /* The graph that clocks run over, sorted; false if it has a cycle. */
@@ -523,6 +523,11 @@ bool first_order(order_problem *p, const order_graph *known, uint32_t *pos, reac
     uint32_t *rank = mem_array(p->m, uint32_t, (size_t)p->events + 1);
     if (r->blocks && !p->so) reach_free(p->m, r);
     bool done = pass_on(p->tune, PASS_ORDER_TIMES) && guess_by_time(p, rank);
+    if (done && r->wanted) {
+        uint32_t *unused = mem_array(p->m, uint32_t, (size_t)p->events + 1);
+        guess_by_clocks(p, known, unused, r);
+        mem_put(p->m, unused);
+    }
     if (!done) done = pass_on(p->tune, PASS_ORDER_CLOCKS) && guess_by_clocks(p, known, rank, r);
     if (!done)
         for (uint32_t e = 0; e < p->events; e++) rank[e] = e;

@@ -15,6 +15,7 @@ typedef struct reach {
     uint32_t blocks, width; /* width: less than the block if there are few chains */
     uint32_t bytes, shift;  /* bytes of an entry: 1, 2 or 4 */
     uint32_t *chain, *place;
+    bool wanted; /* also where client times give the order, which else is all that is needed */
 } reach;
 
 /* Does a precede b, as far as is known?  Without clocks (r->blocks 0): false, "not known". */

@@ -19,8 +19,20 @@
 
 /* --- derivation rounds ------------------------------------------------------------------------ */
 
-#define MOST_ROUNDS 16 /* each must leave a tenth less to do */
-#define LOOK 3         /* versions on either side of the one that was read */
+#define MOST_ROUNDS 64
+#define LOOK 3u /* versions on either side of the one that was read, ... */
+#define LOOK_MANY 8u /* ... where many reads are broken */
+
+/* So few broken reads are cheaper mended than run; hostile builds run for any. */
+static size_t few_broken(const lazy *z)
+{
+#ifdef RATEL_HOSTILE
+    (void)z;
+    return 0;
+#else
+    return z->g->obs / 8 + 64;
+#endif
+}
 
 static void note_forced(lazy *z, node_id from, node_id to, uint32_t ob, bool rw)
 {
@@ -37,6 +49,8 @@ static void derive_edge(lazy *z, node_id a, node_id b, uint32_t ob, bool rw, uin
     if (reaches(&z->reach, a, b)) return; /* known, also as the stronger commit-to-begin edge */
     arc known = {rw ? begin_of(p, a) : commit_of(p, a),
                  rw ? commit_of(p, b) : version_target(p, b)};
+    /* What the clocks do not count (a node in no chain) they would find new in each round. */
+    if (!key_set_add(p->m, &z->told, map_pair(known.from, known.to))) return;
     vec_push(p->m, &p->known, known);
     arc dep = {a, b};
     note_forced(z, a, b, ob, rw);
@@ -53,6 +67,7 @@ static uint64_t derive_round(lazy *z)
 {
     asg *g = z->g;
     uint64_t n = 0;
+    uint32_t look = z->queue.n > few_broken(z) ? LOOK_MANY : LOOK;
     for (uint32_t ob = 0; ob < g->obs; ob++) {
         node_id v = g->ob_node[ob];
         if (z->p->rf[ob] >= RF_LAST || !z->p->in[v] || !strict_read(z->p, ob)) continue;
@@ -60,7 +75,7 @@ static uint64_t derive_round(lazy *z)
         node_id wn = g->inst_node[w];
         assert(z->list[at] == w && wn == z->p->rf[ob]);
         uint32_t first = g->kw_first[g->ob_key[ob]], end = g->kw_first[g->ob_key[ob] + 1];
-        for (uint32_t i = at + 1; i < end && i <= at + LOOK; i++) {
+        for (uint32_t i = at + 1; i < end && i <= at + look; i++) {
             node_id un = g->inst_node[z->list[i]];
             if (asg_same(g, un, v) || !z->p->in[un]) continue;
             if (reaches(&z->reach, un, v))
@@ -69,7 +84,7 @@ static uint64_t derive_round(lazy *z)
                 derive_edge(z, v, un, ob, true, &n);
             if (commit_pos(z, z->list[i]) > z->pos[begin_of(z->p, v)]) break; /* one beyond */
         }
-        for (uint32_t i = at; i > first && i + LOOK > at + 1; i--) {
+        for (uint32_t i = at; i > first && i + look > at + 1; i--) {
             node_id un = g->inst_node[z->list[i - 1]];
             if (!asg_same(g, un, v) && z->p->in[un] && reaches(&z->reach, un, v))
                 derive_edge(z, un, wn, ob, false, &n);
@@ -379,16 +394,28 @@ static void clear_queue(lazy *z)
 /* --- rounds ----------------------------------------------------------------------------------- */
 
 /* Is another round of derivation worth its time?  A few violated reads are cheaper settled than
-   derived; not so with ambiguous ones, of which one round settles most.  `left`: how many were
-   queued before the last round. */
-static bool round_pays(const lazy *z, unsigned round, size_t left)
+   derived; not so with ambiguous ones, of which one round settles most.  Where many are broken even
+   a round that mends few of them is cheap, compared with clauses for each, as long as it finds
+   edges.  `left`: how many were queued before the last round; `learnt`: the edges that it found. */
+static bool round_pays(const lazy *z, unsigned round, size_t left, uint64_t learnt)
 {
     const asg *g = z->g;
     bool ambiguous = g->open.n > g->obs / 100;
     size_t few = g->obs / (!ambiguous ? 10 : round ? 30 : 200) + 64;
     if (!pass_on(z->p->tune, PASS_DERIVE) || round == MOST_ROUNDS) return false;
     if (z->derive_anyway && !round) return z->reach.blocks;
-    return z->queue.n > few && z->reach.blocks && z->queue.n <= left - left / 10;
+    if (z->queue.n <= few || !z->reach.blocks) return false;
+    bool learning = z->queue.n > few_broken(z) && learnt > z->queue.n / 64;
+    return learning || z->queue.n <= left - left / 10;
+}
+
+/* Client times gave the first order, and it breaks many reads: are the clocks, which rounds of
+   derivation ask, worth their time? */
+static bool want_clocks(lazy *z)
+{
+    bool missing = !z->reach.wanted && !z->reach.blocks && !z->p->plain;
+    if (!missing || !pass_on(z->p->tune, PASS_DERIVE)) return false;
+    return z->reach.wanted = z->queue.n > few_broken(z);
 }
 
 /* Searches for a serial order that explains the ambiguous reads.  False: less than half of it was
@@ -430,17 +457,6 @@ static void start_from(lazy *z, const uint32_t *pos)
     replay_first_order(z);
 }
 
-/* So few broken reads are cheaper mended than run; hostile builds run for any. */
-static size_t few_broken(const lazy *z)
-{
-#ifdef RATEL_HOSTILE
-    (void)z;
-    return 0;
-#else
-    return z->g->obs / 8 + 64;
-#endif
-}
-
 /* Is a run worth it where lists are searched?  Lists that are only appended to are covered from the
    left, which the solver does better; and what is run is serial. */
 static bool lists_run(const lazy *z)
@@ -475,6 +491,7 @@ bool lazy_first_order(lazy *z, order_graph *known, uint32_t *pos)
     order_problem *p = z->p;
     asg *g = z->g;
     size_t left = SIZE_MAX;
+    uint64_t learnt = 0;
     bool last = false;
     for (unsigned round = 0;; round++) {
         order_graph_build(p->m, p->events, (const order_pair *)(const void *)p->known.at,
@@ -485,9 +502,15 @@ bool lazy_first_order(lazy *z, order_graph *known, uint32_t *pos)
         sort_versions(z);
         replay_first_order(z);
         z->a->rounds = round;
-        if (last || !round_pays(z, round, left)) break;
+        if (want_clocks(z)) {
+            clear_queue(z);
+            first_order_free(p->m, known);
+            continue;
+        }
+        if (last || !round_pays(z, round, left, learnt)) break;
         left = z->queue.n;
-        uint64_t learnt = derive_round(z), settled = 0;
+        uint64_t settled = 0;
+        learnt = derive_round(z);
         z->derived = true;
         if (pass_on(p->tune, PASS_PRUNE_CANDIDATES) && g->open.n && !z->j) settled = prune_round(z);
         last = learnt + settled <= g->obs / 256 + 16;
@@ -497,6 +520,7 @@ bool lazy_first_order(lazy *z, order_graph *known, uint32_t *pos)
         clear_queue(z);
         first_order_free(p->m, known);
     }
+    key_set_free(p->m, &z->told);
     try_run(z, known, pos);
     return true;
 }

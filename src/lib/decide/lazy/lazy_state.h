@@ -42,6 +42,7 @@ typedef struct lazy {
     justify *j;         /* NULL: no proof is wanted */
     bool derive_anyway; /* although the first order breaks few reads */
     bool derived;       /* a round of derivation has been */
+    key_set told;       /* the edges that the rounds have added, while they last */
     bool crowded;       /* settling moved so much that a round would have been cheaper */
     bool all_ran;       /* run one by one in the order pos, every transaction could run */
 
