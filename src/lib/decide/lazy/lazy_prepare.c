@@ -425,7 +425,8 @@ static bool search_serial(lazy *z, const order_graph *known, uint32_t *pos)
     order_problem *p = z->p;
     uint32_t ran = 0, wide = 0;
     if (pass_on(p->tune, PASS_SERIAL_SEARCH)) ran = lazy_serial_search(z, known, pos);
-    if (ran < p->events && pass_on(p->tune, PASS_WIDE_SEARCH)) {
+    bool enough = ran >= p->events - p->events / 128; /* the solver mends the rest sooner */
+    if (!enough && pass_on(p->tune, PASS_WIDE_SEARCH)) {
         uint32_t *other = mem_array(p->m, uint32_t, (size_t)p->events + 1);
         wide = lazy_wide_search(z, known, other);
         if (wide > ran && wide > p->events / 2) memcpy(pos, other, p->events * sizeof *pos);

@@ -50,6 +50,12 @@ static inline bool serial_run_writes(const serial_run *s, node_id v)
 bool serial_run_can(const serial_run *s, node_id v);
 /* How much a writer helps: by how many fewer reads of ready events are missing after it. */
 int64_t serial_run_merit(const serial_run *s, node_id v);
+/* How many of `most` looks a search may take until one more event has run than ever before: few if
+   what is left is so little that the solver mends it sooner. */
+static inline uint64_t serial_run_patience(const serial_run *s, uint32_t furthest, uint64_t most)
+{
+    return furthest >= s->p->events - s->p->events / 128 ? most / 16 : most;
+}
 /* Fills pos with the events of `first`, and the others after them by their guess, which extends the
    known graph as a run does. */
 void serial_run_order(const serial_run *s, const uint32_t *first, uint32_t n, uint32_t *pos);

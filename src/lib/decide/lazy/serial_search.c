@@ -128,7 +128,7 @@ uint32_t lazy_serial_search(lazy *z, const order_graph *known, uint32_t *pos)
         if (chosen && key_set_has(&s.dead, r->state)) from = go_back(&s);
         if (r->height <= s.furthest) continue;
         s.furthest = r->height;
-        s.most_looks = s.looks + LOOKS_STUCK;
+        s.most_looks = s.looks + serial_run_patience(r, s.furthest, LOOKS_STUCK);
     }
     bool found = !r->left;
     uint32_t ran = found ? z->p->events : s.best_height;

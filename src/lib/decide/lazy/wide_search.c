@@ -198,7 +198,7 @@ static bool extend(wide *w, uint32_t id)
     if (!r->left) return true;
     if (r->height > w->furthest) {
         w->furthest = r->height;
-        w->most_looks = w->looks + LOOKS_STUCK;
+        w->most_looks = w->looks + serial_run_patience(r, w->furthest, LOOKS_STUCK);
         keep_trail(w);
     }
     if (r->height == height || key_set_add(r->z->m, &w->seen, r->state)) add_successors(w);
