@@ -483,8 +483,9 @@ static bool derive_causal(deriver *d, const node_id *order, uint32_t n)
     return ok;
 }
 
-/* Without sessions the past of most transactions is small: walk it, node by node.  Gives up (and
-   forgets its edges) when that costs more than the clocks would: returns -1 then. */
+/* Without sessions, or if they are many, the past of most transactions is small: walk it, node by
+   node.  Gives up (and forgets its edges) when that costs more than the clocks would: returns -1
+   then. */
 static int derive_causal_walk(deriver *d, uint64_t budget)
 {
     asg *g = d->g;
@@ -521,18 +522,31 @@ static int derive_causal_walk(deriver *d, uint64_t budget)
     return ok;
 }
 
+#define FEW_SESSIONS 256u
+
+/* Has the history so many sessions that the clocks of all of them cost more than most pasts? */
+static bool many_sessions(const asg *g, const view *w)
+{
+    uint32_t n = 0;
+    for (node_id v = 0; w->so && v < g->nodes && n <= FEW_SESSIONS; v++)
+        n += g->so_pred[v] == NO_ID;
+    return n > FEW_SESSIONS;
+}
+
 bool derive_edges(asg *g, const view *w, enum derive_level level, const node_id *order, uint32_t n,
                   uint32_t *bad_ob, node_id *bad_node)
 {
     deriver d = {.g = g, .w = w, .bad_ob = bad_ob, .bad_node = bad_node};
-    if (level == DERIVE_CC && w->so && !g->unknown) return derive_causal(&d, order, n);
+    if (level == DERIVE_CC && w->so && !g->unknown && !many_sessions(g, w))
+        return derive_causal(&d, order, n);
     size_t keys = history_keys(g->h);
     d.head = mem_array0(g->m, uint32_t, keys + 1);
     d.seen_by = mem_array(g->m, node_id, (size_t)g->nodes + 1);
     memset(d.seen_by, 0xff, ((size_t)g->nodes + 1) * sizeof *d.seen_by);
     int ok;
     if (level == DERIVE_CC) {
-        ok = derive_causal_walk(&d, 64 * ((uint64_t)asg_obs(g) + g->nodes) + 100000);
+        uint64_t size = (uint64_t)asg_obs(g) + g->nodes;
+        ok = derive_causal_walk(&d, w->so && !g->unknown ? 8 * size : 64 * size + 100000);
         if (ok == -1) ok = derive_causal(&d, order, n);
     } else {
         ok = derive_direct(&d, level == DERIVE_RA);

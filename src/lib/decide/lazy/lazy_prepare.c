@@ -20,7 +20,7 @@
 /* --- derivation rounds ------------------------------------------------------------------------ */
 
 #define MOST_ROUNDS 64
-#define LOOK 3u /* versions on either side of the one that was read, ... */
+#define LOOK 3u      /* versions on either side of the one that was read, ... */
 #define LOOK_MANY 8u /* ... where many reads are broken */
 
 /* So few broken reads are cheaper mended than run; hostile builds run for any. */
@@ -38,6 +38,12 @@ static void note_forced(lazy *z, node_id from, node_id to, uint32_t ob, bool rw)
 {
     forced f = {from, to, ob, rw};
     vec_push(z->m, &z->p->forced, f);
+}
+
+/* Has more than a hundredth of the reads several candidates? */
+static bool is_ambiguous(const lazy *z)
+{
+    return z->g->open.n > z->g->obs / 100;
 }
 
 /* Adds the edge "a before b", which obligation ob forces, unless it is known; counts it in *n. */
@@ -67,7 +73,7 @@ static uint64_t derive_round(lazy *z)
 {
     asg *g = z->g;
     uint64_t n = 0;
-    uint32_t look = z->queue.n > few_broken(z) ? LOOK_MANY : LOOK;
+    uint32_t look = z->queue.n > few_broken(z) && !is_ambiguous(z) ? LOOK_MANY : LOOK;
     for (uint32_t ob = 0; ob < g->obs; ob++) {
         node_id v = g->ob_node[ob];
         if (z->p->rf[ob] >= RF_LAST || !z->p->in[v] || !strict_read(z->p, ob)) continue;
@@ -394,18 +400,18 @@ static void clear_queue(lazy *z)
 /* --- rounds ----------------------------------------------------------------------------------- */
 
 /* Is another round of derivation worth its time?  A few violated reads are cheaper settled than
-   derived; not so with ambiguous ones, of which one round settles most.  Where many are broken even
-   a round that mends few of them is cheap, compared with clauses for each, as long as it finds
-   edges.  `left`: how many were queued before the last round; `learnt`: the edges that it found. */
+   derived; not so with ambiguous ones, of which one round settles most.  Where many are broken, and
+   none is ambiguous, even a round that mends few is cheap, compared with clauses for each, as long
+   as it finds edges.  (Ambiguous ones are better run one by one: try_run.)  `left`: how many were queued before the last round; `learnt`: the edges that it found. */
 static bool round_pays(const lazy *z, unsigned round, size_t left, uint64_t learnt)
 {
     const asg *g = z->g;
-    bool ambiguous = g->open.n > g->obs / 100;
+    bool ambiguous = is_ambiguous(z);
     size_t few = g->obs / (!ambiguous ? 10 : round ? 30 : 200) + 64;
     if (!pass_on(z->p->tune, PASS_DERIVE) || round == MOST_ROUNDS) return false;
     if (z->derive_anyway && !round) return z->reach.blocks;
     if (z->queue.n <= few || !z->reach.blocks) return false;
-    bool learning = z->queue.n > few_broken(z) && learnt > z->queue.n / 64;
+    bool learning = !ambiguous && z->queue.n > few_broken(z) && learnt > z->queue.n / 64;
     return learning || z->queue.n <= left - left / 10;
 }
 
