@@ -402,7 +402,8 @@ static void clear_queue(lazy *z)
 /* Is another round of derivation worth its time?  A few violated reads are cheaper settled than
    derived; not so with ambiguous ones, of which one round settles most.  Where many are broken, and
    none is ambiguous, even a round that mends few is cheap, compared with clauses for each, as long
-   as it finds edges.  (Ambiguous ones are better run one by one: try_run.)  `left`: how many were queued before the last round; `learnt`: the edges that it found. */
+   as it finds edges.  (Ambiguous ones are better run one by one: try_run.)  `left`: how many were
+   queued before the last round; `learnt`: the edges that it found. */
 static bool round_pays(const lazy *z, unsigned round, size_t left, uint64_t learnt)
 {
     const asg *g = z->g;
