@@ -25,6 +25,8 @@ def around(*steps, look=None):
 
 
 PG = {
+    'deferred key': (A + 'CREATE TABLE c (id int PRIMARY KEY, a int NOT NULL REFERENCES a DEFERRABLE INITIALLY DEFERRED, w int); INSERT INTO c VALUES (1, 1, 1);',
+                     around('1: BEGIN', '1: INSERT INTO c VALUES (2, 77, 2)', '1: INSERT INTO a VALUES (77, 77)', '1: COMMIT', 'UPDATE c SET w = 3 WHERE id = 1', 'SELECT w FROM c WHERE id = 1', 'INSERT INTO c VALUES (5, 555, 5)', 'SELECT w FROM c WHERE id = 5')),
     'plain': (A, around('UPDATE a SET v = 7 WHERE id = 2', "1: BEGIN", '1: UPDATE a SET v = 8 WHERE id = 1', '1: ROLLBACK')),
     'catalogs and a function': (A + BUMP, around('SELECT bump(1) FROM pg_class LIMIT 1', 'SELECT relname, bump(1) FROM pg_catalog.pg_class LIMIT 1',
                                                  'SELECT count(bump(1)) FROM information_schema.tables')),
@@ -152,7 +154,15 @@ PG = {
 
 MA = A.replace('v int)', 'v int) ENGINE=InnoDB')
 MB = B.replace('n int)', 'n int) ENGINE=InnoDB')
+MBUMP = '\nDELIMITER //\nCREATE FUNCTION bump(i int) RETURNS int MODIFIES SQL DATA BEGIN UPDATE a SET v = v + 1 WHERE id = i; RETURN i; END//\nDELIMITER ;\n'
 MY = {
+    'a function': (MA + MB + MBUMP, around('SELECT bump(1)', 'SELECT bump(1), @@autocommit', 'SELECT version(), bump(1)', 'SELECT `bump`(1)', 'SELECT bump(1) FROM information_schema.tables LIMIT 1', 'UPDATE b SET n = bump(1) WHERE id = 1', 'DO bump(1)', 'SET @x = bump(1)',
+                                           'SELECT n FROM b WHERE id = bump(1)', 'SELECT database() FROM b WHERE n = bump(1)', 'SHOW TABLES WHERE bump(1) = 1', 'INSERT INTO `b` (`id`, `n`) VALUES (9, `bump`(1))')),
+    'quoted names': (MA, around('UPDATE `a` SET `v` = 7 WHERE `id` = 2', 'SELECT `a`.`v` FROM `a` WHERE `a`.`id` = 2', 'INSERT INTO `a` (`id`, `v`) VALUES (7, 7)', 'SELECT`v`FROM`a`WHERE`id`=7', 'SELECT @@autocommit, VERSION()', 'SELECT DATABASE()')),
+    'backticks': (MA + 'CREATE TABLE b (id int PRIMARY KEY, `user` int, `date` int) ENGINE=InnoDB; INSERT INTO b VALUES (1, 5, 5), (2, 6, 6);',
+                  around('UPDATE `a` SET `v` = 5 WHERE `id` = 1', 'SELECT `user` FROM `b` WHERE `id` = 1', 'UPDATE `b` SET `user` = `user` + 1', 'SELECT `user` FROM `b` WHERE `id` = 1', "SELECT `date` '2020-01-01' FROM `b`", 'SELECT`v`FROM`a`WHERE`id`=1',
+                         "UPDATE a SET v = 3 WHERE '`' = '`' AND `id` = 1", 'SELECT `v` AS `id` FROM `a` WHERE `id` = 1', '/* ` */ UPDATE `a` SET `v` = 9 WHERE `id` = 1', 'INSERT INTO `a`(`id`,`v`) VALUES (7, 7)', 'SELECT `V` FROM `a` WHERE `Id` = 7',
+                         'UPDATE `a` SET `a`.`v` = `a`.`v` + 1 WHERE `a`.`id` IN (1, 2)', "UPDATE a SET v = 4 WHERE id = 1 AND 'it\\'s `x`' <> '`'")),
     'plain': (MA, around('UPDATE a SET v = 7 WHERE id = 2', '1: BEGIN', '1: UPDATE a SET v = 8 WHERE id = 1', '1: ROLLBACK')),
     'without transactions': (A.replace('v int)', 'v int) ENGINE=MyISAM'), around('1: BEGIN', '1: UPDATE a SET v = 8 WHERE id = 1', '1: ROLLBACK', '1: SELECT v FROM a WHERE id = 1')),
     'in memory': (A.replace('v int)', 'v int) ENGINE=MEMORY') + MB, around('1: BEGIN', '1: UPDATE a SET v = 8 WHERE id = 1', '1: UPDATE b SET n = 8 WHERE id = 1', '1: ROLLBACK', '1: SELECT v FROM a WHERE id = 1', '1: SELECT n FROM b WHERE id = 1')),
@@ -194,6 +204,6 @@ MY = {
     'dates': ("CREATE TABLE a (id int PRIMARY KEY, v timestamp NULL, d date, t datetime) ENGINE=InnoDB; INSERT INTO a VALUES (1, '2020-01-01', '2020-01-01', '2020-01-01');", ["1: SET time_zone = '+09:00'", "1: UPDATE a SET v = '2021-01-01 12:00:00', d = '20210203', t = '2021-1-2 3:4' WHERE id = 1", '1: SELECT v, d, t FROM a WHERE id = 1', '2: SELECT v, d, t FROM a WHERE id = 1', "2: UPDATE a SET d = 20220304 WHERE id = 1", '1: SELECT d FROM a WHERE id = 1']),
 }
 CASES = {'postgres': PG, 'maria': MY}
-KEEPS = {('postgres', 'plain'), ('postgres', 'several'), ('postgres', 'own names'), ('postgres', 'quoted names'), ('postgres', 'numeric keys'), ('maria', 'plain')}
+KEEPS = {('postgres', 'plain'), ('postgres', 'several'), ('postgres', 'own names'), ('postgres', 'quoted names'), ('postgres', 'numeric keys'), ('maria', 'plain'), ('maria', 'quoted names'), ('postgres', 'deferred key')}
 FOUND = {*KEEPS, ('postgres', 'made from a function'), ('postgres', 'cursor'), ('postgres', 'written with a function'), ('postgres', 'function made later'), ('postgres', 'domain'), ('postgres', 'hidden function'), ('postgres', 'view with rules'), ('postgres', 'view with instead'), ('postgres', 'schema of the user'),
          ('postgres', 'path of the database'), ('postgres', 'padded keys'), ('maria', 'without transactions'), ('maria', 'in memory'), ('maria', 'case of names alone')}

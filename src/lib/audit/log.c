@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "audit/compressed.h"
+#include "audit/plain_names.h"
 #include "base/map.h"
 #include "read/json.h"
 
@@ -84,7 +85,14 @@ uint32_t log_text_number(sql_log *l, const char *at, size_t n)
 
 static uint32_t text_number(reader *r, json_text t)
 {
-    return log_text_number(r->l, t.at, t.n);
+    if (r->l->dialect != DIALECT_MYSQL || !t.n || !memchr(t.at, '`', t.n))
+        return log_text_number(r->l, t.at, t.n);
+    strbuf plain;
+    strbuf_init(&plain, r->l->mem);
+    plain_names(t.at, t.n, &plain);
+    uint32_t number = log_text_number(r->l, plain.at, plain.n);
+    strbuf_free(&plain);
+    return number;
 }
 
 /* An id as text: 7 and "7" are the same one. */

@@ -364,7 +364,10 @@ static bool only_asks_catalogs(const engine *e, const log_text *t)
     return only_selects(e, t) &&
            (words_find(t->at, "pg_catalog.") || words_find(t->at, "pg_class") ||
             words_find(t->at, "pg_type") || words_find(t->at, "version()") ||
-            words_find(t->at, "information_schema.") || words_find(t->at, "pg_backend_pid()"));
+            words_find(t->at, "information_schema.") || words_find(t->at, "pg_backend_pid()") ||
+            (e->log->dialect == DIALECT_MYSQL &&
+             (strstr(t->at, "@@") || words_find(t->at, "database()") ||
+              words_find(t->at, "connection_id()"))));
 }
 
 /* A statement that we do not know: its effects are unknown from here on. */

@@ -133,7 +133,7 @@ static bool find_tables(side_reader *d)
         " WHEN EXISTS (SELECT FROM pg_trigger t WHERE t.tgrelid = c.oid AND NOT t.tgisinternal)"
         " THEN 'it has triggers'"
         " WHEN EXISTS (SELECT FROM pg_constraint x WHERE x.conrelid = c.oid AND (x.contype NOT IN"
-        " ('p','u','c','f','n') OR x.condeferrable OR NOT x.convalidated))"
+        " ('p','u','c','f','n') OR (x.condeferrable AND x.contype <> 'f') OR NOT x.convalidated))"
         " THEN 'it has constraints that are not understood' ELSE '' END"
         " FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
         " WHERE n.nspname = 'public' AND c.relkind IN ('r','p','f','m') ORDER BY c.oid",
