@@ -198,6 +198,20 @@ static const char *kept_text_of(mem *m, const char *s, size_t n)
     return copy;
 }
 
+/* What happened, but cannot be seen among keys: few levels are asked about that. */
+static void tell_apart(litmus *l, litmus_row *row)
+{
+    strbuf b;
+    strbuf_init(&b, &l->mem);
+    for (size_t i = 0; i < l->t.cases.n; i++) {
+        const litmus_cell *k = &row->cells[i];
+        if (k->outcome == CASE_HAPPENED && !(k->history && k->told))
+            strbuf_printf(&b, "%s%s", b.n ? ", " : "", l->t.cases.at[i].name);
+        row->judged |= k->outcome <= CASE_ABSENT && k->history;
+    }
+    row->apart = strbuf_cstr(&b);
+}
+
 static void run_row(litmus *l, live *v)
 {
     const contract *c = contract_of(&v->db);
@@ -218,6 +232,7 @@ static void run_row(litmus *l, live *v)
         run_cell(l, &l->bench, &row, &l->t.cases.at[i], &row.cells[i]);
     bench_close(&l->bench);
     row.strongest = litmus_judge_row(l->judge);
+    tell_apart(l, &row);
     vec_push(&l->mem, &l->t.rows, row);
 }
 

@@ -20,6 +20,7 @@ typedef struct litmus_cell {
     const char *story;   /* the steps and what they returned */
     const char *history; /* text, or NULL: it is not one of keys */
     const char *log;     /* text, or NULL: the database has no SQL */
+    bool told;           /* the history violates some level */
     const char *file;    /* where the history, or else the log, is kept; or NULL */
     const char *check;   /* what check, or else audit, says of the level that forbids it; or NULL */
 } litmus_cell;
@@ -29,6 +30,8 @@ typedef struct litmus_row {
     const char *adapter, *isolation;
     const char *documented; /* NULL: nothing is known */
     const char *strongest;  /* levels that all histories of the row satisfy */
+    const char *apart;      /* cases that happened, and no level is against them; or "" */
+    bool judged;            /* some case has a history */
     litmus_cell *cells;     /* one for each case */
 } litmus_row;
 

@@ -53,7 +53,7 @@ static void judge_history(litmus_judge *j, const litmus_case *c, litmus_cell *ce
     }
     for (size_t i = 0; i < j->levels; i++) {
         const char *v = verdict_at(j, h, j->name[i]);
-        if (v && !strcmp(v, "violated")) j->violated[i] = true;
+        if (v && !strcmp(v, "violated")) j->violated[i] = cell->told = true;
     }
     j->asked = true;
     if (c->spec.forbidden) cell->check = verdict_at(j, h, c->spec.forbidden);
@@ -61,7 +61,7 @@ static void judge_history(litmus_judge *j, const litmus_case *c, litmus_cell *ce
 }
 
 /* A log says whether a level of logs explains it; not every level is one. */
-static void judge_log(const litmus_case *c, litmus_cell *cell)
+static void judge_log(litmus_judge *j, const litmus_case *c, litmus_cell *cell)
 {
     const char *level = c->spec.forbidden;
     ratel_audit *a = NULL;
@@ -71,6 +71,9 @@ static void judge_log(const litmus_case *c, litmus_cell *cell)
     ratel_audit_options o = {.level = level, .seconds = 5};
     if (!ratel_audit_run(a, &o, read_left, &t, &answer)) cell->check = verdict_name(answer.verdict);
     ratel_audit_close(a);
+    bool violated = cell->check && !strcmp(cell->check, "violated");
+    for (size_t i = 0; violated && i < j->levels; i++)
+        if (ratel_level_implies(j->name[i], level, 1) == 1) j->violated[i] = true;
 }
 
 void litmus_judge_cell(litmus_judge *j, const litmus_case *c, litmus_cell *cell)
@@ -79,7 +82,7 @@ void litmus_judge_cell(litmus_judge *j, const litmus_case *c, litmus_cell *cell)
     if (cell->history)
         judge_history(j, c, cell);
     else if (cell->log)
-        judge_log(c, cell);
+        judge_log(j, c, cell);
 }
 
 static bool is_strongest(const litmus_judge *j, size_t i)

@@ -43,6 +43,11 @@ static void print_errors(const litmus_table *t, size_t from, size_t to, FILE *f)
         }
 }
 
+static const char *none_of(const litmus_row *w)
+{
+    return w->judged ? "no level that is known" : "every level, since no other case is one of keys";
+}
+
 void litmus_print_text(const litmus_table *t, bool verbose, FILE *f)
 {
     int widest = 20;
@@ -64,8 +69,10 @@ void litmus_print_text(const litmus_table *t, bool verbose, FILE *f)
         }
         for (size_t r = from; r < to; r++) {
             const litmus_row *w = &t->rows.at[r];
-            fprintf(f, "%s: all that was seen is consistent with %s", w->isolation,
-                    *w->strongest ? w->strongest : "no level that is known");
+            fprintf(f, "%s: ", w->isolation);
+            if (*w->apart) fprintf(f, "apart from %s, ", w->apart);
+            fprintf(f, "all that was seen is consistent with %s",
+                    *w->strongest ? w->strongest : none_of(w));
             fprintf(f, w->documented ? "; documented: %s\n" : "%s\n",
                     w->documented ? w->documented : "");
         }
@@ -95,7 +102,11 @@ void litmus_print_markdown(const litmus_table *t, FILE *f)
             fputc('\n', f);
         }
         fputs("| *consistent with* |", f);
-        for (size_t r = from; r < to; r++) fprintf(f, " %s |", t->rows.at[r].strongest);
+        for (size_t r = from; r < to; r++) {
+            const litmus_row *w = &t->rows.at[r];
+            fprintf(f, " %s%s%s%s |", w->strongest, *w->apart ? " (apart from " : "", w->apart,
+                    *w->apart ? ")" : "");
+        }
         fputs("\n| *documented* |", f);
         for (size_t r = from; r < to; r++) {
             const litmus_row *w = &t->rows.at[r];
@@ -194,7 +205,11 @@ static void print_page_table(const litmus_table *t, size_t from, size_t to, FILE
         fputs("</tr>\n", f);
     }
     fputs("<tr><th scope=\"row\">all that was seen is consistent with</th>", f);
-    for (size_t r = from; r < to; r++) fprintf(f, "<td>%s</td>", t->rows.at[r].strongest);
+    for (size_t r = from; r < to; r++) {
+        const litmus_row *w = &t->rows.at[r];
+        fprintf(f, "<td>%s%s%s%s</td>", w->strongest, *w->apart ? " (apart from " : "", w->apart,
+                *w->apart ? ")" : "");
+    }
     fputs("</tr>\n<tr><th scope=\"row\">documented</th>", f);
     for (size_t r = from; r < to; r++) {
         const litmus_row *w = &t->rows.at[r];
