@@ -448,6 +448,54 @@ static void leave_keys_off_cycle(job *w)
         if (v->cycle.at[i].key != NO_ID) w->next.key[v->cycle.at[i].key] = 0;
 }
 
+/* Notes that transaction t wrote a key, if any[] has that of the first one, plus 1; or that it says
+   something of a key that others wrote. */
+#define OTHERS UINT32_MAX
+
+static void note_write(uint32_t *by, key_id key, txn_id t)
+{
+    if (!by[key])
+        by[key] = t + 1;
+    else if (by[key] != t + 1)
+        by[key] = OTHERS;
+}
+
+static void note_read(const uint32_t *by, key_id key, txn_id t, uint8_t *out)
+{
+    if (by[key] && by[key] != t + 1) out[key] = 0;
+}
+
+static bool is_write(const history *h, op_id o)
+{
+    uint64_t pair;
+    return pair_written(h, o, &pair);
+}
+
+/* Leaves out the keys of which those that the answer names do not tell each other anything: none of
+   them wrote it, or nobody else of them speaks of it. */
+static void leave_untold_keys(job *w)
+{
+    const history *h = w->base;
+    const txn_id *core = w->s->whole->core.at;
+    size_t n = w->s->whole->core.n;
+    uint32_t *by = mem_array0(w->s->m, uint32_t, history_keys(h) + 1);
+    memset(w->next.key, 1, history_keys(h));
+    for (size_t i = 0; i < n; i++)
+        for (op_id o = h->txn_op[core[i]]; o < h->txn_op[core[i] + 1]; o++)
+            if (is_write(h, o)) note_write(by, h->op_key[o], core[i]);
+    for (size_t i = 0; i < n; i++)
+        for (op_id o = h->txn_op[core[i]]; o < h->txn_op[core[i] + 1]; o++) {
+            if (op_kind_of(h, o) < OP_SCAN) {
+                note_read(by, h->op_key[o], core[i], w->next.key);
+                continue;
+            }
+            const range *r = &h->ranges.at[h->op_key[o]];
+            for (uint32_t j = r->first_row; j < r->first_row + r->rows; j++)
+                note_read(by, h->row_key.at[j], core[i], w->next.key);
+        }
+    mem_put(w->s->m, by);
+}
+
 /* Lets in, of every session, `most` transactions on either side of the last one that surely came
    before transaction t. */
 static void let_neighbours_in(job *w, txn_id t, uint32_t most)
@@ -492,8 +540,8 @@ static bool start_from_neighbours(job *w)
 }
 
 /* Whom the answer names; if that is not enough, with writers of what they read: one for each read,
-   then all of them.  Each first with the keys of its cycle, then with all that they speak of, then
-   with all. */
+   then all of them.  Each first with the keys of its cycle (or, without one, with those that
+   one of them wrote and another one speaks of), then with all that they speak of, then with all. */
 static bool start_from_core(job *w)
 {
     enum { KEYS_OF_CYCLE, KEYS_NAMED, KEYS_ALL, KEYS };
@@ -501,13 +549,13 @@ static bool start_from_core(job *w)
     const verdict *v = w->s->whole;
     for (int tier = 0; v->core.n && tier < COMPANIES * KEYS; tier++) {
         if (tier / KEYS == STAND_INS && !w->order.stand_ins) continue;
-        if (tier % KEYS == KEYS_OF_CYCLE && !v->cycle.n) continue;
         again(w);
         memset(w->next.txn, 1, w->base->txns);
         for (size_t i = 0; i < v->core.n; i++) w->next.txn[v->core.at[i]] = 0;
         if (tier / KEYS == STAND_INS) let_stand_ins_in(w);
         if (tier / KEYS == WRITERS) let_writers_in(w);
-        if (tier % KEYS == KEYS_OF_CYCLE) leave_keys_off_cycle(w);
+        if (tier % KEYS == KEYS_OF_CYCLE && v->cycle.n) leave_keys_off_cycle(w);
+        if (tier % KEYS == KEYS_OF_CYCLE && !v->cycle.n) leave_untold_keys(w);
         if (tier % KEYS == KEYS_NAMED) leave_unnamed_keys(w);
         if (try_next(w)) return true;
     }

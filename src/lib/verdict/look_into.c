@@ -202,9 +202,9 @@ static void look_into_order(hearing *x)
     bool weaker = x->a.by == BY_CAUSAL;
     bool contradiction = x->p.ordered || x->a.by == BY_EXHAUSTIVE || weaker;
     if (contradiction && hearing_is_final(x) && hearing_reduces(x) &&
-        (rule_is_basic(x->rule) || !small || weaker)) {
+        (rule_is_basic(x->rule) || !small || weaker || x->tested)) {
         parts few = {0};
-        if (!small) sparse_suspects(&x->found, &x->p, &few);
+        if (!small || x->tested) sparse_suspects(&x->found, &x->p, &few);
         if (!few.n) {
             part *named = core_suspects(&x->found, &x->p, &x->a);
             if (named) vec_push(x->found.mem, &few, named);

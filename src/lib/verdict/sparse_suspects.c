@@ -83,6 +83,14 @@ static void raise_bound(sieve *s)
     }
 }
 
+/* Does every read of the level respect session order, and who read from whom? */
+static bool respects_order(const verdict *v)
+{
+    const level_ref *level = &v->level;
+    return level->id == LEVEL_CC || level_implies(level->id, v->session_order, level->realtime,
+                                                  LEVEL_CC, v->session_order, false);
+}
+
 void sparse_suspects(const verdict *v, const problem *p, parts *out)
 {
     asg *g = p->g;
@@ -93,7 +101,7 @@ void sparse_suspects(const verdict *v, const problem *p, parts *out)
     if (!g->open.n || g->wild_lists || g->init_open || g->nodes > MOST_NODES) return;
     if (now->deadline > at) now->deadline = at + (now->deadline - at) / 2;
     if (!guard_armed(now)) {
-        impossible_reads(v, p, out);
+        if (respects_order(v)) impossible_reads(v, p, out);
         if (!out->n) raise_bound(&s);
         guard_restore(now, &before);
         return;
