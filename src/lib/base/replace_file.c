@@ -21,6 +21,7 @@
 
 #define LINKS_FOLLOWED 40 /* as the system does */
 #define NAMES_TRIED 100
+#define ONE_BLOCK 4096
 
 /* The number of the descriptor that path stands for, or -1. */
 static int descriptor_of(const char *path)
@@ -197,10 +198,19 @@ int replace_finish(replace_file *f)
     return error;
 }
 
+/* ENOSPC and the like if not even a block fits: then the old file is better than an empty one. */
+static int find_room(const replace_file *f)
+{
+    int error = f->existed ? posix_fallocate(f->fd, 0, ONE_BLOCK) : 0;
+    if (ftruncate(f->fd, 0)) return errno;
+    return error == ENOSPC || error == EDQUOT || error == EFBIG ? error : 0;
+}
+
 int replace_begin(replace_file *f)
 {
     if (f->straight) return 0;
-    int error = settle(f);
+    int error = find_room(f);
+    if (!error) error = settle(f);
     if (!error) error = lock_file(f->fd);
     if (!error) error = take_name(f);
     if (!error) f->made[0] = 0;

@@ -426,7 +426,7 @@ int live_run(live *l, const args *a, const live_options *o, run_counts *c)
         return EXIT_UNDECIDED;
     }
     if (done) return interrupted() ? EXIT_UNDECIDED : EXIT_HOLDS;
-    complain_of_db(a, error);
+    if (*error) complain_of_db(a, error);
     return l->db.misuse ? EXIT_USAGE : EXIT_IO;
 }
 

@@ -125,7 +125,7 @@ int live_sql_run(args *a, live *l, const live_options *o, run_counts *c, live_sq
         return exit_of(l->guard.code);
     }
     if (!sql_run_all(&r)) {
-        complain("%s: %s", by, *r.error ? r.error : "no session could be started");
+        if (!r.unread) complain("%s: %s", by, *r.error ? r.error : "no session could be started");
         return EXIT_IO;
     }
     *c = (run_counts){.committed = r.committed,

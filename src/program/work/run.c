@@ -8,6 +8,7 @@
  */
 #include "work/run.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -1304,6 +1305,7 @@ bool run_program(db *d, const program *p, const run_options *o, run_counts *c, c
         r->failed = true;
         snprintf(r->error, sizeof r->error, "%.300s: the history cannot be written: %s",
                  o->output_name, reason > 0 ? strerror(reason) : "the recorder has ended");
+        if (reason == EPIPE && !o->file) *r->error = 0; /* nobody reads: no news to anybody */
     }
     bool done = !r->failed;
     if (!done) snprintf(error, cap, "%s", r->error);

@@ -8,6 +8,7 @@
  */
 #include "work/sql_run.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -820,6 +821,7 @@ static void wait_for_all(shared *all, worker *w, uint32_t n)
 static void tell_unwritten(sql_run *r, int reason)
 {
     char text[128];
+    r->unread = reason == EPIPE && !r->file;
     snprintf(r->error, sizeof r->error, "%.300s: the log cannot be written: %s",
              r->output_name ? r->output_name : "standard output",
              reason > 0 ? replace_error(reason, text, sizeof text) : "the recorder has ended");

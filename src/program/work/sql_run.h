@@ -100,6 +100,7 @@ typedef struct sql_run {
     uint64_t odd_commits;   /* that failed for no reason that engines document */
     char finding[DB_ERROR]; /* about commits: the first of them */
     bool hung;              /* a session never came back: nothing that it uses may be freed */
+    bool unread;            /* it failed because nobody reads the log any more */
     char error[DB_ERROR];
 } sql_run;
 
