@@ -155,6 +155,7 @@ typedef struct {
     uint64_t initial_writes;         /* committed writes of the initial value of their key */
 } ratel_stat;
 
+/* The format that it was read from, by its name; "ratel" if it was built here. */
 RATEL_API const char *ratel_history_format(const ratel_history *h);
 RATEL_API int ratel_history_stat(ratel_stat *out, ratel *r, const ratel_history *h);
 
@@ -185,6 +186,7 @@ typedef enum { RATEL_COMMITTED = 0, RATEL_ABORTED = 1, RATEL_STATUS_UNKNOWN = 2 
 #define RATEL_OP_FAILED 0x10 /* the statement failed */
 #define RATEL_OP_TOMB 0x20   /* a tombstone was written, or read: doc/formats/native.md */
 
+/* An empty history, BUILDING. */
 RATEL_API int ratel_history_new(ratel_history **out, ratel *r);
 RATEL_API int ratel_history_init(ratel_history *h, ratel_value all); /* NULL: absent (default) */
 RATEL_API int ratel_history_init_key(ratel_history *h, ratel_value key, ratel_value value);
