@@ -39,3 +39,27 @@ CREATE FUNCTION chf(p char) RETURNS text AS $$ DECLARE c char(3) := p; BEGIN RET
 SELECT chf('a'), chf('abc')
 --
 SELECT a.id, b.id FROM ch a JOIN ch b ON a.one = b.one AND a.id < b.id
+--
+SELECT 'a' LIKE 'a\'
+--
+SELECT 'ab' LIKE 'a\'
+--
+SELECT 'a' LIKE '%\'
+--
+SELECT '' LIKE '%\'
+--
+SELECT '' LIKE '\'
+--
+SELECT 'x' LIKE '\'
+--
+SELECT 'ba' LIKE '%a\'
+--
+SELECT 'aa' LIKE '%a\'
+--
+SELECT 'b' LIKE '%a\'
+--
+SELECT 'a' LIKE '_\'
+--
+SELECT 'ab' LIKE '_\'
+--
+SELECT 'a\' LIKE 'a\\'

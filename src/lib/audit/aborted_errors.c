@@ -117,26 +117,41 @@ static bool all_fail_after_errors(engine *e)
 
 /* ---- errors about rows ----------------------------------------------------------------------- */
 
-/* Some way to run the transaction up to the statement gives its error, or that is not known. */
-static bool is_explained_by_rows(engine *e, uint32_t txn, uint32_t stmt, uint32_t *left)
+/* A choice of states with which the transaction runs up to the statement and gives its error, or
+   that is not known.  `rule`: WRITE_CONFLICT looks for what foreign keys refer to in the
+   snapshot. */
+static bool some_way(engine *e, trial *t, write_rule rule, uint32_t *left)
 {
-    trial t = {.txn = txn};
     bool found = true;
-    assert(stmt < e->log->txns.at[txn].n_stmts && e->log->txns.at[txn].status == LOG_ABORTED);
-    assert(!e->store.undo.n && !e->exploring && e->run.mode == MODE_STATEMENT);
-    e->effort.cut = false;
-    e->run.upto = stmt + 1;
+    assert(e->run.upto && (rule == WRITE_RECHECK || rule == WRITE_CONFLICT));
+    e->run.rule = rule;
+    t->choices.n = t->reached.n = t->changed = 0;
     for (uint32_t tries = 0;; tries++) {
         if (tries == MOST_TRIES || !*left) break;
         --*left;
-        outcome r = engine_run(e, &t, e->order.n);
+        outcome r = engine_run(e, t, e->order.n);
         if (r == RUN_OK) vs_rollback(&e->store, 0);
         if (r == RUN_OK || r == RUN_REFUSED || e->unsure) break;
-        if (!engine_advance(e, &t)) {
+        if (!engine_advance(e, t)) {
             found = e->effort.cut;
             break;
         }
     }
+    e->run.rule = WRITE_RECHECK;
+    return found;
+}
+
+static bool is_explained_by_rows(engine *e, uint32_t txn, uint32_t stmt, uint32_t *left,
+                                 bool snapshots)
+{
+    trial t = {.txn = txn};
+    assert(stmt < e->log->txns.at[txn].n_stmts && e->log->txns.at[txn].status == LOG_ABORTED);
+    assert(!e->store.undo.n && !e->exploring && e->run.mode == MODE_STATEMENT);
+    e->effort.cut = false;
+    e->run.upto = stmt + 1;
+    bool found = some_way(e, &t, WRITE_RECHECK, left);
+    bool refers = !memcmp(e->log->txns.at[txn].stmts[stmt].error, "23503", 5);
+    if (!found && refers && snapshots) found = some_way(e, &t, WRITE_CONFLICT, left);
     if (!found) { /* once more, to tell what the newest state gives */
         t.choices.n = t.reached.n = t.changed = 0;
         e->exploring = true;
@@ -170,7 +185,7 @@ static bool all_explained_by_rows(engine *e)
     e->run.high = e->order.n;
     for (uint32_t i = 0; good && i < e->log->txns.n; i++)
         if (is_judged(e->log, &e->log->txns.at[i], &stmt))
-            good = is_explained_by_rows(e, i, stmt, &left);
+            good = is_explained_by_rows(e, i, stmt, &left, outer.rule != WRITE_RECHECK);
     e->run.mode = outer.mode;
     e->run.rule = outer.rule;
     effort.runs = e->effort.runs;

@@ -335,7 +335,14 @@ static void add_new_column(binder *b, making *m, const PgQuery__AlterTableCmd *c
 /* ADD CONSTRAINT; NOT VALID tests new rows alone. */
 static void add_late(binder *b, plan *p, making *m, PgQuery__Constraint *c)
 {
-    bool loose = c->skip_validation && !c->initially_valid;
+    bool loose = c->skip_validation && !c->initially_valid, unknown = false, taken = false;
+    for (size_t i = 0; *c->conname && i < m->check_names.n; i++)
+        taken |= is_named(m->check_names.at[i], c->conname, &unknown);
+    for (size_t i = 0; *c->conname && i < m->foreign.n; i++)
+        taken |= is_named(m->foreign.at[i].name, c->conname, &unknown);
+    if (taken)
+        sql_raise(CTX(b), "42710", "constraint \"%s\" for relation \"%s\" already exists",
+                  c->conname, m->t->name);
     bool known = c->contype == PG_QUERY__CONSTR_TYPE__CONSTR_CHECK ||
                  c->contype == PG_QUERY__CONSTR_TYPE__CONSTR_FOREIGN;
     if (loose && !known) sql_refuse(CTX(b), c->location, "NOT VALID of this constraint");
@@ -353,15 +360,13 @@ static void add_late(binder *b, plan *p, making *m, PgQuery__Constraint *c)
 /* VALIDATE CONSTRAINT: the rows that were there when it was added are tested now. */
 static void validate(binder *b, plan *p, making *m, const PgQuery__AlterTableCmd *c)
 {
-    if (!m->t->n_loose) { /* all are valid: nothing is tested, if there is such a one */
-        bool unknown = false, found = false;
-        for (size_t i = 0; i < m->check_names.n; i++)
-            found |= is_named(m->check_names.at[i], c->name, &unknown);
-        for (size_t i = 0; i < m->foreign.n; i++)
-            found |= is_named(m->foreign.at[i].name, c->name, &unknown);
-        if (!found) sql_refuse(CTX(b), -1, "VALIDATE CONSTRAINT of one whose name is not known");
-        return;
-    }
+    bool unknown = false, found = false;
+    for (size_t i = 0; i < m->check_names.n; i++)
+        found |= is_named(m->check_names.at[i], c->name, &unknown);
+    for (size_t i = 0; i < m->foreign.n; i++)
+        found |= is_named(m->foreign.at[i].name, c->name, &unknown);
+    if (!found) sql_refuse(CTX(b), -1, "VALIDATE CONSTRAINT of one whose name is not known");
+    if (!m->t->n_loose) return; /* all are valid: nothing is tested */
     if (m->t->n_loose > 1)
         sql_refuse(CTX(b), -1, "VALIDATE CONSTRAINT beside another one that is NOT VALID");
     m->t->n_loose = 0;

@@ -94,7 +94,8 @@ static bool like(sql_exec *x, const char *s, const char *se, const char *p, cons
             }
         } else if (p < pe) {
             const char *c = p;
-            if (*c == '\\' && ++c == pe)
+            if (*c == '\\') c++;
+            if (c == pe && s < se) /* PostgreSQL looks at it while there is text left */
                 sql_raise(&x->c, "22025", "LIKE pattern must not end with escape character");
             if (s < se && *s == *c) {
                 s++;
