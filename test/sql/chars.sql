@@ -63,3 +63,7 @@ SELECT 'a' LIKE '_\'
 SELECT 'ab' LIKE '_\'
 --
 SELECT 'a\' LIKE 'a\\'
+--
+SELECT lpad('x', 300000000)
+--
+SELECT rpad('x', 268435454) IS NULL, length(rpad('xy', 5, ''))

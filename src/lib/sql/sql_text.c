@@ -62,9 +62,12 @@ static int64_t find_text(const finder *f, value s, uint32_t from)
     return -1;
 }
 
+/* PostgreSQL takes texts of less than 1 GiB with their header of four bytes. */
+enum { MOST_BYTES = 0x3fffffff - 4 };
+
 static void fits(sql_exec *x, uint64_t n)
 {
-    if (n > UINT32_MAX / 4) sql_raise(&x->c, "54000", "requested length too large");
+    if (n > MOST_BYTES) sql_raise(&x->c, "54000", "requested length too large");
 }
 
 static value repeat(sql_exec *x, value s, int64_t count)
@@ -84,6 +87,7 @@ static value pad(sql_exec *x, value s, int64_t want, value fill, bool left)
     int64_t have = (int64_t)text_length(s), more = want - have;
     if (want < 0) want = 0;
     if (more <= 0 || !fill.n) return value_text(s.s, byte_of(s, want));
+    fits(x, 4 * (uint64_t)want); /* it counts four bytes for a character of UTF-8 */
     int64_t each = (int64_t)text_length(fill);
     value whole = repeat(x, fill, more / each + 1);
     uint32_t n = byte_of(whole, more);
