@@ -220,7 +220,7 @@ static void check_json(build *b, strbuf *out)
     mem_init(&b->scratch, b->shell->fn, b->shell->ud, &b->guard);
     source_init(&s, &b->scratch, &b->guard, give_bytes, &t);
     json_stream(&j, &s);
-    if (!json_peek(&j)) guard_fail(&b->guard, GUARD_PARSE, "the value of a member is no JSON");
+    if (!json_peek(&j)) guard_fail(&b->guard, GUARD_PARSE, "the value of a member is not JSON");
     json_whole(&j);
     json_text value = json_skip(&j);
     strbuf_init(out, &b->scratch);

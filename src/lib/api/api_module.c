@@ -80,7 +80,7 @@ static void body_run(call *c)
     module_call *mc = (module_call *)c;
     module_caller caller = {tell_failed, mc};
     const char *wrong = module_check(mc->module);
-    if (wrong) guard_fail(mc->work.guard, GUARD_INVAL, "this is no module: %s", wrong);
+    if (wrong) guard_fail(mc->work.guard, GUARD_INVAL, "this is not a module: %s", wrong);
     guard_stage(mc->work.guard, "module", NULL, 0);
     module_run(mc->module, mc->settings, mc->h, mc->changed->model, mc->write ? &caller : NULL,
                &mc->work, &mc->said);

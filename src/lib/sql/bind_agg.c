@@ -263,7 +263,7 @@ static void order_distinct(binder *b, const PgQuery__FuncCall *f, aggregate *a)
 {
     if (!a->distinct) return;
     if (a->kind == AGG_STRING_AGG && a->between->kind != E_CONST)
-        sql_refuse(CTX(b), f->location, "DISTINCT with a separator that is no constant");
+        sql_refuse(CTX(b), f->location, "DISTINCT with a separator that is not a constant");
     if (a->n_order > 1 || (a->n_order && !expr_same(a->order[0].e, a->arg)))
         sql_refuse(CTX(b), f->location, "DISTINCT with ORDER BY of something else");
     if (a->n_order) return;

@@ -87,7 +87,7 @@ void bind_drop_type(binder *b, plan *p, const PgQuery__DropStmt *d)
     p->kind = S_NOTHING;
     if (!enum_named(b, name, &t)) {
         if (!d->missing_ok || vs_find(s, name, b->x->latest))
-            sql_refuse(CTX(b), -1, "DROP TYPE of what is no enumeration");
+            sql_refuse(CTX(b), -1, "DROP TYPE of a type that is not an enumeration");
         return;
     }
     for (size_t i = 0; i < s->routines.n; i++) /* a variable or parameter may have the type */

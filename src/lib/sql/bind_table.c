@@ -104,7 +104,7 @@ static bool add_attribute(binder *b, making *m, const PgQuery__Constraint *c)
     default: return false;
     }
     if (!m->behind_key)
-        sql_refuse(CTX(b), c->location, "a deferrable constraint that is no foreign key");
+        sql_refuse(CTX(b), c->location, "a deferrable constraint that is not a foreign key");
     foreign_key *f = &m->foreign.at[m->foreign.n - 1];
     assert(m->foreign.n);
     f->deferrable = true;

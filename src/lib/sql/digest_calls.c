@@ -140,7 +140,7 @@ static value escaped_pattern(sql_exec *x, const expr *e, const value *v)
     assert(e->n == 2 && !v[0].null && !v[1].null);
     value p = v[0];
     if (text_length(v[1]) > 1) sql_raise(&x->c, "22025", "invalid escape string");
-    if (v[1].n > 1) sql_refuse(&x->c, e->position, "an escape that is no ASCII character");
+    if (v[1].n > 1) sql_refuse(&x->c, e->position, "an escape that is not an ASCII character");
     if (v[1].n && v[1].s[0] == '\\') return p;
     char *t = arena_get(&x->work, 2 * (size_t)p.n + 1);
     size_t n = 0;

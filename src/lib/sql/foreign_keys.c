@@ -248,7 +248,8 @@ void refer_modes(sql_exec *x, const plan *p)
                 known |= f->deferrable && f->name && !strcmp(f->name, p->names[i]);
             }
         if (!known)
-            sql_refuse(&x->c, -1, "SET CONSTRAINTS of what is no deferrable foreign key, \"%s\"",
+            sql_refuse(&x->c, -1,
+                       "SET CONSTRAINTS of a name that is not a deferrable foreign key, \"%s\"",
                        p->names[i]);
         vec_push(x->s->mem, &x->modes, ((constraint_mode){p->names[i], p->cascade}));
     }

@@ -374,7 +374,7 @@ static void into(parser *p, pl_stmt *s)
     s->has_into = true;
     do {
         pl_target t;
-        if (!target(p, &t)) wrong(p, "INTO of something that is no variable");
+        if (!target(p, &t)) wrong(p, "INTO of something that is not a variable");
         if (p->body->vars.at[t.var].constant) wrong(p, "an assignment to a constant");
         arena_push(p->m, &s->into, t);
     } while (take_token(p, ","));
@@ -398,7 +398,7 @@ static pl_stmt *assign(parser *p)
 {
     pl_stmt *s = stmt_new(p, PL_ASSIGN);
     pl_target t;
-    if (!target(p, &t)) wrong(p, "an assignment to something that is no variable");
+    if (!target(p, &t)) wrong(p, "an assignment to something that is not a variable");
     if (is(p, "[")) wrong(p, "arrays");
     if (p->body->vars.at[t.var].constant) wrong(p, "an assignment to a constant");
     arena_push(p->m, &s->into, t);
@@ -679,7 +679,7 @@ static uint32_t cursor(parser *p)
 {
     pl_target t;
     if (!target(p, &t) || p->body->vars.at[t.var].kind != PL_CURSOR || t.field)
-        wrong(p, "something that is no cursor");
+        wrong(p, "something that is not a cursor");
     return t.var;
 }
 
@@ -820,7 +820,7 @@ static pl_stmt *get_stmt(parser *p)
     need(p, "diagnostics");
     do {
         pl_target t;
-        if (!target(p, &t)) wrong(p, "GET DIAGNOSTICS into something that is no variable");
+        if (!target(p, &t)) wrong(p, "GET DIAGNOSTICS into something that is not a variable");
         if (!take_token(p, "=")) need(p, ":=");
         const char *item = name(p);
         bool known = s->strict ? !strcmp(item, "returned_sqlstate") || !strcmp(item, "message_text")
@@ -987,7 +987,7 @@ static void declaration(parser *p)
     if (take_token(p, "alias")) {
         need(p, "for");
         pl_target t;
-        if (!target(p, &t) || t.field) wrong(p, "an alias of something that is no variable");
+        if (!target(p, &t) || t.field) wrong(p, "an alias of something that is not a variable");
         arena_push(p->m, &p->scope->names, ((pl_name){what, t.var}));
         need(p, ";");
         return;

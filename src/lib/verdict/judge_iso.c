@@ -213,8 +213,8 @@ static void tell_violation(iso_court *x)
     if (x->a.why == WHY_FAULT) {
         x->out->anomaly = anomaly_at(x->g.faults.at[x->a.fault].anomaly)->name;
         x->out->faulty = x->g.node_txn[x->g.faults.at[x->a.fault].node];
-        snprintf(text, sizeof text, "a read returned what no transaction left behind for it (%s)",
-                 x->out->anomaly);
+        snprintf(text, sizeof text,
+                 "a read returned a value that no transaction can have left (%s)", x->out->anomaly);
         iso_reason(x, text);
         return;
     }

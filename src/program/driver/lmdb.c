@@ -174,7 +174,7 @@ static enum db_answer writing(db_session *s)
     if (a != DB_OK) return a;
     if (mdb_txn_id(w) != seen + 1) {
         mdb_txn_abort(w);
-        db_fail(s->error, "somebody has committed since the snapshot");
+        db_fail(s->error, "another transaction has committed since the snapshot");
         return DB_REFUSED;
     }
     mdb_txn_abort(c->txn);
