@@ -463,6 +463,35 @@ TEST(large_write_sets)
     }
 }
 
+/* More sessions than a block of clocks has, and each of them writes one key twice, without reading:
+   the random histories of the other suites have fewer. One more session sees the second write of
+   session 3, and the last one sees that session and then reads x: the first write of session 3,
+   which is too old, or the second one of session 50. */
+TEST(many_sessions_that_write_one_key_twice)
+{
+    enum { SESSIONS = 70, SEEN = 3, OTHER = 50 };
+    static char history[16384];
+    for (int stale = 0; stale < 2; stale++) {
+        size_t n = 0;
+        for (int s = 0; s < SESSIONS; s++)
+            for (int i = 0; i < 2; i++)
+                n += (size_t)snprintf(history + n, sizeof history - n,
+                                      "{\"session\":%d,\"ops\":[[\"w\",\"x\",%d]]}\n", s,
+                                      2 * s + i + 1);
+        snprintf(history + n, sizeof history - n,
+                 "{\"session\":%d,\"ops\":[[\"r\",\"x\",%d],[\"w\",\"y\",1]]}\n"
+                 "{\"session\":%d,\"ops\":[[\"r\",\"y\",1]]}\n"
+                 "{\"session\":%d,\"ops\":[[\"r\",\"x\",%d]]}\n",
+                 SESSIONS, 2 * SEEN + 2, SESSIONS + 1, SESSIONS + 1,
+                 stale ? 2 * SEEN + 1 : 2 * OTHER + 2);
+        ratel_verdict v = stale ? RATEL_VIOLATED : RATEL_HOLDS;
+        EXPECT_EQ_INT(verdict_of(history, "read-atomic"), RATEL_HOLDS);
+        EXPECT_EQ_INT(verdict_of(history, "causal"), v);
+        EXPECT_EQ_INT(verdict_of(history, "serializable"), v);
+        EXPECT_EQ_INT(verdict_of(history, "snapshot-isolation"), v);
+    }
+}
+
 /* --- certificates of levels that are written as text ------------------------------------------ */
 
 typedef struct text {

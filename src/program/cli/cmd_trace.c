@@ -381,7 +381,8 @@ static int run_proxy(tracing *t, uint64_t limit, uint64_t rotate)
     t->o.mysql = !strncmp(url, "mariadb://", 10) || !strncmp(url, "mysql://", 8);
     if (!t->o.mysql && strncmp(url, "postgres://", 11) && strncmp(url, "postgresql://", 13) &&
         !strchr(url, '=')) { /* libpq also takes host=... dbname=... */
-        complain("--upstream: \"%s\" is not postgres://..., mariadb://... or mysql://...", url);
+        /* The URL is not shown: there may be a password in it, wherever its writer put it. */
+        complain("--upstream takes postgres://..., mariadb://... or mysql://...");
         return EXIT_USAGE;
     }
     if (t->o.mysql && a->value[O_COMMIT_TS]) {
