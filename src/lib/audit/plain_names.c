@@ -11,186 +11,28 @@
 
 #include <assert.h>
 #include <string.h>
+#include <strings.h>
 
-/* PostgreSQL's words that are no plain names everywhere, and its system columns; sorted. */
+#include "sql/sql_text.h"
+
+/* What else must keep its quotes: system columns, words that only later grammars reserve, and json,
+   which begins a constructor.  is_word() adds all that begin with xml. */
 static const char *const words[] = {
-    "all",
-    "analyse",
-    "analyze",
-    "and",
-    "any",
-    "array",
-    "as",
-    "asc",
-    "asymmetric",
-    "authorization",
-    "between",
-    "bigint",
-    "binary",
-    "bit",
-    "boolean",
-    "both",
-    "case",
-    "cast",
-    "char",
-    "character",
-    "check",
-    "cmax",
-    "cmin",
-    "coalesce",
-    "collate",
-    "collation",
-    "column",
-    "concurrently",
-    "constraint",
-    "create",
-    "cross",
-    "ctid",
-    "current_catalog",
-    "current_date",
-    "current_role",
-    "current_schema",
-    "current_time",
-    "current_timestamp",
-    "current_user",
-    "dec",
-    "decimal",
-    "default",
-    "deferrable",
-    "desc",
-    "distinct",
-    "do",
-    "else",
-    "end",
-    "except",
-    "exists",
-    "extract",
-    "false",
-    "fetch",
-    "float",
-    "for",
-    "foreign",
-    "freeze",
-    "from",
-    "full",
-    "grant",
-    "greatest",
-    "group",
-    "grouping",
-    "having",
-    "ilike",
-    "in",
-    "initially",
-    "inner",
-    "inout",
-    "int",
-    "integer",
-    "intersect",
-    "interval",
-    "into",
-    "is",
-    "isnull",
-    "join",
-    "json",
-    "json_array",
-    "json_object",
-    "lateral",
-    "leading",
-    "least",
-    "left",
-    "like",
-    "limit",
-    "localtime",
-    "localtimestamp",
-    "merge_action",
-    "national",
-    "natural",
-    "nchar",
-    "none",
-    "normalize",
-    "not",
-    "notnull",
-    "null",
-    "nullif",
-    "numeric",
-    "offset",
-    "on",
-    "only",
-    "or",
-    "order",
-    "out",
-    "outer",
-    "overlaps",
-    "overlay",
-    "placing",
-    "position",
-    "precision",
-    "primary",
-    "real",
-    "references",
-    "returning",
-    "right",
-    "row",
-    "select",
-    "session_user",
-    "setof",
-    "similar",
-    "smallint",
-    "some",
-    "substring",
-    "symmetric",
-    "system_user",
-    "table",
-    "tableoid",
-    "tablesample",
-    "then",
-    "time",
-    "timestamp",
-    "to",
-    "trailing",
-    "treat",
-    "trim",
-    "true",
-    "union",
-    "unique",
-    "user",
-    "using",
-    "values",
-    "varchar",
-    "variadic",
-    "verbose",
-    "when",
-    "where",
-    "window",
-    "with",
-    "xmax",
-    "xmin",
+    "cmax",         "cmin",        "ctid",     "json", "json_array", "json_object",
+    "merge_action", "system_user", "tableoid", "xmax", "xmin",
 };
 
-static int compare_word(const char *at, size_t n, const char *word)
-{
-    for (size_t i = 0; i < n; i++) {
-        unsigned char c = (unsigned char)at[i], w = (unsigned char)word[i];
-        if (c >= 'A' && c <= 'Z') c |= 32;
-        if (c != w) return c < w ? -1 : 1;
-    }
-    return word[n] ? -1 : 0;
-}
+#define LONGEST 64 /* bytes of a name */
 
 static bool is_word(const char *at, size_t n)
 {
-    size_t from = 0, to = sizeof words / sizeof *words;
-    while (from < to) {
-        size_t mid = from + (to - from) / 2;
-        assert(!mid || strcmp(words[mid - 1], words[mid]) < 0);
-        int order = compare_word(at, n, words[mid]);
-        if (!order) return true;
-        if (order < 0)
-            to = mid;
-        else
-            from = mid + 1;
-    }
-    return n > 3 && !compare_word(at, 3, "xml");
+    char small[LONGEST] = {0};
+    assert(n < LONGEST);
+    for (size_t i = 0; i < n; i++)
+        small[i] = (char)(at[i] >= 'A' && at[i] <= 'Z' ? at[i] | 32 : at[i]);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strlen(words[i]) == n && !memcmp(words[i], small, n)) return true;
+    return sql_is_key_word(small, n) || (n > 3 && !memcmp(small, "xml", 3));
 }
 
 static bool name_part(char c, bool first)
@@ -203,7 +45,7 @@ static bool is_plain(const char *at, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (!name_part(at[i], !i)) return false;
-    return n && n < 64 && !is_word(at, n);
+    return n && n < LONGEST && !is_word(at, n);
 }
 
 /* After a text or a comment that begins at `at`, or `at`. */
@@ -235,7 +77,7 @@ static bool stands_alone(const char *text, const char *before, const char *after
     if (*after == '\'' || *after == '"') return false;
     if (*after != '(') return true;
     while (before > text && (before[-1] == ' ' || before[-1] == '\n')) before--;
-    return before - text >= 4 && !compare_word(before - 4, 4, "into"); /* the columns of INSERT */
+    return before - text >= 4 && !strncasecmp(before - 4, "into", 4); /* the columns of INSERT */
 }
 
 void plain_names(const char *at, size_t n, strbuf *out)

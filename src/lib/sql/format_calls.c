@@ -165,7 +165,7 @@ static const char *const key_words[] = {
     "xmltable",
 };
 
-static bool is_key_word(const char *s, size_t n)
+bool sql_is_key_word(const char *s, size_t n)
 {
     size_t from = 0, to = sizeof key_words / sizeof key_words[0];
     while (from < to) {
@@ -186,7 +186,7 @@ static void put_name(strbuf *b, const char *s, size_t n)
     bool plain = n && (s[0] == '_' || (s[0] >= 'a' && s[0] <= 'z'));
     for (size_t i = 0; i < n; i++)
         plain &= s[i] == '_' || (s[i] >= 'a' && s[i] <= 'z') || (s[i] >= '0' && s[i] <= '9');
-    if (plain && !is_key_word(s, n)) {
+    if (plain && !sql_is_key_word(s, n)) {
         strbuf_add(b, s, n);
         return;
     }

@@ -28,4 +28,7 @@ void array_begin(sql_exec *x, int position, const char **at, const char *end);
 void array_check(sql_exec *x, int position, value array, type_id of);
 bool array_item(sql_exec *x, int position, const char **at, const char *end, value *item);
 
+/* Is this word, in small letters, one that PostgreSQL puts into quotes where it is a name? */
+bool sql_is_key_word(const char *s, size_t n);
+
 #endif
