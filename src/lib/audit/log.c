@@ -47,9 +47,10 @@ static void wrong(reader *r, finding_id id, const char *at, const char *format, 
 /* Members that nobody reads; some are ours, or expected. */
 static void pass_over(reader *r, json_text name)
 {
-    static const char *const known[] = {
-        "columns", "database", "isolation", "mark", "note",   "notes",  "comment",   "name",
-        "from",    "to",       "lines",     "part", "counts", "copied", "rows_hash", "left_out"};
+    static const char *const known[] = {"columns",  "database", "isolation", "mark",   "note",
+                                        "notes",    "comment",  "name",      "from",   "to",
+                                        "lines",    "part",     "counts",    "copied", "rows_hash",
+                                        "left_out", "no_native"};
     if (r->l->linting) {
         for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
             if (json_is(name, known[i])) goto skip;
@@ -91,8 +92,19 @@ static uint32_t text_number(reader *r, json_text t)
     strbuf_init(&plain, r->l->mem);
     plain_names(t.at, t.n, &plain);
     uint32_t number = log_text_number(r->l, plain.at, plain.n);
+    bool same = plain.n == t.n && !memcmp(plain.at, t.at, t.n);
     strbuf_free(&plain);
+    while (r->l->written.n <= number) vec_push(r->l->mem, &r->l->written, ((log_text){NULL, 0}));
+    log_text *w = &r->l->written.at[number];
+    if (!same && !w->at) *w = (log_text){arena_text(&r->l->kept, t.at, t.n), (uint32_t)t.n};
     return number;
+}
+
+log_text log_text_as_written(const sql_log *l, uint32_t text)
+{
+    bool other = text < l->written.n && l->written.at[text].at;
+    assert(text < l->texts.n);
+    return other ? l->written.at[text] : l->texts.at[text];
 }
 
 /* An id as text: 7 and "7" are the same one. */
@@ -289,6 +301,8 @@ static log_stmt read_stmt(reader *r)
             } else if (json_is(name, "count")) {
                 s.count = json_uint(j, "count");
                 s.has_count = true;
+            } else if (json_is(name, "insert_id")) {
+                s.insert_id = json_uint(j, "insert_id");
             } else if (json_is(name, "error")) {
                 read_error(r, &s);
             } else if (json_is(name, "opaque")) {
@@ -371,7 +385,7 @@ typedef struct line_parts { /* which kind of line it is shows by its members */
     log_txn t;
     log_rows rows;
     uint32_t n_columns;
-    bool header, table, has_rows, statements, mark, unlogged, session, recorder, of_history;
+    bool header, table, native, has_rows, statements, mark, unlogged, session, recorder, of_history;
     const char *why, *isolation, *level;
 } line_parts;
 
@@ -428,6 +442,44 @@ static void read_mark(reader *r, line_parts *p)
     if (json_is(t, "end")) r->l->ended = true;
 }
 
+static void read_native_setup(reader *r)
+{
+    json *j = &r->j;
+    json_need(j, '[');
+    if (json_take(j, ']')) return;
+    do {
+        json_space(j);
+        log_stmt one = {.line = r->line, .column = (uint64_t)(j->p - r->line_start) + 1};
+        if (*j->p != '"') json_expected(j, "a string");
+        json_text t = json_string(j);
+        one.text = log_text_number(r->l, t.at, t.n);
+        vec_push(r->l->mem, &r->l->native.setup, one);
+    } while (json_more(j, ']'));
+}
+
+/* Of the header: an object.  Of rows of a table: true. */
+static void read_native(reader *r, line_parts *p)
+{
+    json *j = &r->j;
+    json_space(j);
+    if (*j->p != '{') {
+        p->native = json_is(json_skip(j), "true");
+        return;
+    }
+    json_need(j, '{');
+    r->l->native.given = true;
+    if (json_take(j, '}')) return;
+    do {
+        json_text name = json_member(j);
+        if (json_is(name, "setup"))
+            read_native_setup(r);
+        else if (json_is(name, "sql_mode"))
+            r->l->native.sql_mode = keep(r, json_string(j));
+        else
+            pass_over(r, name);
+    } while (json_more(j, '}'));
+}
+
 static void read_member(reader *r, line_parts *p, json_text name)
 {
     json *j = &r->j;
@@ -438,6 +490,8 @@ static void read_member(reader *r, line_parts *p, json_text name)
         uint32_t n;
         const log_stmt *s = read_stmts(r, &n);
         for (uint32_t i = 0; i < n; i++) vec_push(r->l->mem, &r->l->setup, s[i]);
+    } else if (json_is(name, "native")) {
+        read_native(r, p);
     } else if (json_is(name, "unknown")) {
         name_list(r);
     } else if (json_is(name, "table")) {
@@ -565,7 +619,10 @@ static void read_line(reader *r)
         if (p.rows.columns && p.rows.n_rows && p.n_columns != p.rows.n_cols)
             json_fail(j, start, "rows of %u values for %u columns", (unsigned)p.rows.n_cols,
                       (unsigned)p.n_columns);
-        vec_push(r->l->mem, &r->l->rows, p.rows);
+        if (p.native)
+            vec_push(r->l->mem, &r->l->native.rows, p.rows);
+        else
+            vec_push(r->l->mem, &r->l->rows, p.rows);
     } else if (p.statements) {
         add_txn(r, &p, start);
     } else if (p.unlogged) {

@@ -29,6 +29,7 @@ typedef struct log_stmt {
     const cell *cells; /* n_rows * n_cols */
     uint64_t count;
     char error[6];
+    uint64_t insert_id; /* the number that the server gave the first row; 0: none, or not known */
     const char *opaque; /* why the recorder does not know the whole statement, or NULL */
     int64_t call, answer;
     bool of_dump;          /* its line is one of the dump */
@@ -67,6 +68,14 @@ typedef struct log_rows { /* {"table": ..., "rows": ...} */
     uint64_t line;
 } log_rows;
 
+/* The tables in the words of the database's own dialect, for a reference engine of its product. */
+typedef struct log_native {
+    bool given;
+    const char *sql_mode; /* of the server, or NULL */
+    VEC(log_stmt) setup;
+    VEC(log_rows) rows; /* of tables that are not in the log's setup; names are in backticks */
+} log_native;
+
 typedef enum finding_id {
 #define FINDING(id, name, severity, unit, text, advice) FINDING_##id,
 #include "audit/findings.def"
@@ -99,9 +108,11 @@ typedef struct sql_log {
     mem *mem;
     arena kept;
     VEC(log_text) texts;
-    id_index text_index; /* texts by content */
+    VEC(log_text) written; /* by text: as the log has it, where that is not the same; at is NULL */
+    id_index text_index;   /* texts by content */
     VEC(log_stmt) setup;
     VEC(log_rows) rows;
+    log_native native;
     VEC(const char *) unknown; /* tables whose initial rows are not known */
     VEC(const char *) sessions;
     VEC(log_txn) txns;
@@ -133,6 +144,8 @@ void log_begin(sql_log *l, mem *m);
 void log_read(sql_log *l, source *s);
 /* The number of a text, which is kept once. */
 uint32_t log_text_number(sql_log *l, const char *at, size_t n);
+/* A text in the words of the log's own dialect. */
+log_text log_text_as_written(const sql_log *l, uint32_t text);
 /* The log as text, with this level in its header. */
 void log_write(const sql_log *l, const char *level, strbuf *out);
 

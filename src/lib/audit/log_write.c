@@ -38,7 +38,7 @@ static void put_stmt(strbuf *o, const sql_log *l, const log_stmt *s)
 {
     const log_text *t = &l->texts.at[s->text];
     bool plain = !s->n_params && !s->has_rows && !s->has_count && !s->has_error && !s->has_time &&
-                 !s->opaque;
+                 !s->insert_id && !s->opaque;
     if (plain) {
         strbuf_json(o, t->at, t->n);
         return;
@@ -55,6 +55,7 @@ static void put_stmt(strbuf *o, const sql_log *l, const log_stmt *s)
     }
     if (s->has_rows) put_rows(o, s->cells, s->n_rows, s->n_cols);
     if (s->has_count) strbuf_printf(o, ",\"count\":%llu", (unsigned long long)s->count);
+    if (s->insert_id) strbuf_printf(o, ",\"insert_id\":%llu", (unsigned long long)s->insert_id);
     if (s->has_error) {
         strbuf_str(o, ",\"error\":");
         strbuf_json(o, s->error, 5);

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "driver/my_native.h"
+
 typedef struct side_work {
     pg_side *s;
     MYSQL *c;
@@ -20,6 +22,9 @@ typedef struct side_work {
     bool routines; /* there are stored functions or procedures */
     bool indirect; /* a statement may write tables that it does not name, or nobody can say */
     bool loose;    /* the server's sql_mode is not strict */
+    my_native native;
+    bool has_native;
+    strbuf others; /* names of tables that only the native setup has, each ends with NUL */
 } side_work;
 
 static bool my_error(pg_side *s, const char *text)
@@ -267,6 +272,7 @@ static void leave_out(side_work *w, const char *table, const char *why)
     strbuf_str(&w->left, ",\"why\":");
     strbuf_json(&w->left, why, strlen(why));
     strbuf_char(&w->left, '}');
+    strbuf_add(&w->others, table, strlen(table) + 1);
     w->o->left_out++;
 }
 
@@ -366,10 +372,9 @@ static void put_unknown(side_work *w, strbuf *out)
     strbuf_char(out, ']');
 }
 
-static bool write_rows(side_work *w, const char *table)
+/* `columns`: a JSON list, for a table that only the native setup has; NULL: the query gives all. */
+static bool write_rows_of(side_work *w, const char *table, const char *query, const char *columns)
 {
-    char query[160];
-    snprintf(query, sizeof query, "SELECT * FROM `%s`", table);
     if (!tell_server(w, query)) return false;
     MYSQL_RES *r = mysql_use_result(w->c);
     if (!r) return my_error(w->s, mysql_error(w->c));
@@ -380,7 +385,12 @@ static bool write_rows(side_work *w, const char *table)
         const unsigned long *lengths = mysql_fetch_lengths(r);
         if (!n) {
             w->line.n = 0;
-            strbuf_printf(&w->line, "{\"table\":\"%s\",\"rows\":[", table);
+            strbuf_str(&w->line, "{\"table\":");
+            if (columns)
+                strbuf_printf(&w->line, "\"`%s`\",\"native\":true,\"columns\":%s", table, columns);
+            else
+                strbuf_json(&w->line, table, strlen(table));
+            strbuf_str(&w->line, ",\"rows\":[");
         }
         for (unsigned i = 0; i < cols; i++) {
             strbuf_str(&w->line, i ? "," : n ? ",[" : "[");
@@ -405,6 +415,40 @@ static bool write_rows(side_work *w, const char *table)
     if (!good) my_error(w->s, "the log cannot be written");
     mysql_free_result(r);
     return good && whole;
+}
+
+static bool write_rows(side_work *w, const char *table)
+{
+    char query[160];
+    snprintf(query, sizeof query, "SELECT * FROM `%s`", table);
+    return write_rows_of(w, table, query, NULL);
+}
+
+static bool write_native_rows(side_work *w)
+{
+    strbuf columns;
+    bool good = true;
+    strbuf_init(&columns, w->mem);
+    for (size_t i = 0; good && w->has_native && i < w->others.n;) {
+        const char *table = w->others.at + i;
+        good = my_native_columns(&w->native, table, &columns) ||
+               my_error(w->s, "the columns of a table cannot be read");
+        good =
+            good && write_rows_of(w, table, strbuf_cstr(&w->native.query), strbuf_cstr(&columns));
+        i += strlen(table) + 1;
+    }
+    strbuf_free(&columns);
+    return good;
+}
+
+/* With all rows, and nothing hidden. */
+static bool read_native(side_work *w)
+{
+    bool any_secret = w->o->shows || is_secret_table(w, "");
+    if (!w->o->dump || any_secret) return true;
+    if (!my_native_read(&w->native, w->c, w->mem)) return my_error(w->s, mysql_error(w->c));
+    w->has_native = !w->native.why;
+    return true;
 }
 
 static bool write_head_line(side_work *w)
@@ -432,6 +476,13 @@ static bool write_head_line(side_work *w)
     strbuf_add(o, w->setup.at, w->setup.n);
     strbuf_char(o, ']');
     put_unknown(w, o);
+    if (w->has_native) {
+        strbuf_str(o, ",\"native\":");
+        strbuf_add(o, w->native.head.at, w->native.head.n);
+    } else if (w->native.why) {
+        strbuf_str(o, ",\"no_native\":");
+        strbuf_json(o, w->native.why, strlen(w->native.why));
+    }
     if (w->left.n) {
         strbuf_str(o, ",\"left_out\":[");
         strbuf_add(o, w->left.at, w->left.n);
@@ -483,14 +534,15 @@ bool my_side_head(pg_side *s, mem *m, pg_side_schema *o)
     side_work w = {.s = s, .c = s->own, .mem = m, .o = o};
     strbuf_init(&w.setup, m);
     strbuf_init(&w.left, m);
+    strbuf_init(&w.others, m);
     strbuf_init(&w.tables, m);
     strbuf_init(&w.sql, m);
     strbuf_init(&w.line, m);
     bool good = tell_server(&w, "SET NAMES utf8mb4") &&
                 tell_server(&w, "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ") &&
                 tell_server(&w, "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY") &&
-                find_masked(&w) && find_tables(&w) && write_head_line(&w) &&
-                (!o->dump || write_all_rows(&w));
+                find_masked(&w) && find_tables(&w) && read_native(&w) && write_head_line(&w) &&
+                (!o->dump || (write_all_rows(&w) && write_native_rows(&w)));
     if (good) good = tell_server(&w, "ROLLBACK");
     return good;
 }

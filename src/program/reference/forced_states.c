@@ -112,12 +112,14 @@ static const char *why_not_forced(forced_states *s)
     const sql_log *l = s->e->plan->log;
     enum { COMPARED = 64 };
     uint32_t *seen = mem_array0(s->e->mem, uint32_t, COMPARED), n = 0;
-    for (size_t i = 0; i < l->setup.n; i++) {
-        const statement_words *w = &s->e->words[l->setup.at[i].text];
-        const log_text *t = &l->texts.at[l->setup.at[i].text];
+    size_t n_setup;
+    const log_stmt *setup = engine_setup(s->e, &n_setup);
+    for (size_t i = 0; i < n_setup; i++) {
+        const statement_words *w = &s->e->words[setup[i].text];
+        const log_text *t = &l->texts.at[setup[i].text];
         if (w->has_trigger || has_other_names(t))
             return "a table may have other names, or triggers";
-        if (w->draws && !is_drawn_unseen(s, l->setup.at[i].text))
+        if (w->draws && !is_drawn_unseen(s, setup[i].text))
             return "the tables have values that the engine chooses";
     }
     for (uint32_t i = 0; i < l->txns.n; i++) {

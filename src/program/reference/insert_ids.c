@@ -58,17 +58,19 @@ static bool auto_column(const log_text *t, char *column)
 }
 
 /* Is it the drawing column of some table of the setup? */
-static bool is_auto_column(const sql_log *l, const char *name)
+static bool is_auto_column(const reference_engine *e, const char *name)
 {
+    const sql_log *l = e->plan->log;
     char column[STATEMENT_WORD];
-    for (size_t i = 0; i < l->setup.n; i++)
-        if (auto_column(&l->texts.at[l->setup.at[i].text], column) && !strcmp(column, name))
-            return true;
+    size_t n;
+    const log_stmt *setup = engine_setup(e, &n);
+    for (size_t i = 0; i < n; i++)
+        if (auto_column(&l->texts.at[setup[i].text], column) && !strcmp(column, name)) return true;
     return false;
 }
 
 /* Where the column stands in a plain list of names after RETURNING; UINT32_MAX: nowhere. */
-static uint32_t returned_column(const sql_log *l, const log_text *t)
+static uint32_t returned_column(const reference_engine *e, const log_text *t)
 {
     char word[STATEMENT_WORD];
     word_walk w = {t->at, t->at + t->n};
@@ -78,7 +80,7 @@ static uint32_t returned_column(const sql_log *l, const log_text *t)
     for (const char *p = w.at; p < w.end; p++)
         if (*p == '(' || *p == '*' || *p == '\'' || *p == '.') return UINT32_MAX;
     for (uint32_t i = 0; next_statement_word(&w, word); i++)
-        if (is_auto_column(l, word)) return i;
+        if (is_auto_column(e, word)) return i;
     return UINT32_MAX;
 }
 
@@ -93,11 +95,17 @@ static const char *whole_number(const cell *c)
 }
 
 /* The value that the log shows for an INSERT; NULL: none. */
-static const char *shown_id(const sql_log *l, const log_txn *t, uint32_t stmt)
+static const char *shown_id(const reference_engine *e, const log_txn *t, uint32_t stmt)
 {
+    const sql_log *l = e->plan->log;
     const log_stmt *x = &t->stmts[stmt];
+    if (x->insert_id) { /* the protocol tells it */
+        char *number = mem_get(e->mem, 24);
+        snprintf(number, 24, "%llu", (unsigned long long)x->insert_id);
+        return number;
+    }
     if (x->has_rows && x->n_rows) {
-        uint32_t at = returned_column(l, &l->texts.at[x->text]);
+        uint32_t at = returned_column(e, &l->texts.at[x->text]);
         if (at < x->n_cols) return whole_number(&x->cells[at]);
     }
     for (uint32_t i = stmt + 1; i < t->n_stmts; i++) {
@@ -140,7 +148,7 @@ void insert_ids_observe(reference_engine *e)
             const log_text *text = &l->texts.at[t->stmts[k].text];
             if (begins_with(text, "load", NULL) || begins_with(text, "with", NULL)) bound = false;
             if (!inserts(text) || t->stmts[k].has_error) continue;
-            const char *id = shown_id(l, t, k);
+            const char *id = shown_id(e, t, k);
             bound = bound && id && puts_one_row(&t->stmts[k]);
             if (!id) continue;
             if (!e->insert_ids[i]) e->insert_ids[i] = mem_array0(e->mem, const char *, t->n_stmts);

@@ -11,6 +11,7 @@
 #include "reference/chosen_draws.h"
 #include "reference/forced_states.h"
 #include "reference/insert_ids.h"
+#include "reference/my_clock.h"
 #include "reference/schedule_replay.h"
 #include "reference/serial_replay.h"
 #include "reference/statement_replay.h"
@@ -298,6 +299,7 @@ static void decide_whole(reference *r, const audit_schedule *plan, audit_answer 
     }
     draws_observe(&r->e);
     insert_ids_observe(&r->e);
+    my_clock_observe(&r->e);
     replay_init(&r->replay, &r->e);
     if (!plan->n) {
         decide_rolled_back(r, a);

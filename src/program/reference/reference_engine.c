@@ -14,7 +14,10 @@
 
 #include "base/clock.h"
 #include "reference/chosen_draws.h"
+#include "reference/forced_rows.h"
 #include "reference/insert_ids.h"
+#include "reference/my_clock.h"
+#include "reference/my_text.h"
 
 enum {
     SESSION_CONNS = 48,
@@ -76,6 +79,9 @@ void engine_take(reference_engine *e, mem *m, const audit_schedule *plan)
     e->open.at = NULL; /* of the region of the last decision */
     e->open.cap = 0;
     memset(&e->params, 0, sizeof e->params);
+    strbuf_init(&e->filled, m);
+    strbuf_init(&e->forced, m);
+    e->forces = false;
     e->mem = m;
     e->plan = plan;
     e->words = NULL;
@@ -85,6 +91,7 @@ void engine_take(reference_engine *e, mem *m, const audit_schedule *plan)
     e->draws = NULL;
     e->draws_known = NULL;
     e->insert_ids = NULL;
+    e->my_clock = NULL;
     e->texts = NULL;
     e->setup_draws = e->draws_other = e->draws_given = e->drawn_twice = false;
     e->has_routines = e->patient = false;
@@ -102,6 +109,35 @@ static bool is_over(void *ud)
 {
     const guard *g = ud;
     return (g->interrupt && *g->interrupt) || (g->deadline && clock_now() > g->deadline);
+}
+
+static bool has_native_setup(const reference_engine *e)
+{
+    return e->kind == ENGINE_MARIADB && e->plan && e->plan->log->native.given &&
+           e->plan->log->dialect == DIALECT_MYSQL;
+}
+
+const log_stmt *engine_setup(const reference_engine *e, size_t *n)
+{
+    const sql_log *l = e->plan->log;
+    bool native = has_native_setup(e);
+    *n = native ? l->native.setup.n : l->setup.n;
+    return native ? l->native.setup.at : l->setup.at;
+}
+
+/* What the server of the log made of values that do not fit. */
+static bool take_sql_mode(reference_engine *e, engine_conn *c, const char *more)
+{
+    const char *mode = has_native_setup(e) ? e->plan->log->native.sql_mode : NULL;
+    char sql[1024];
+    if (!mode) return true;
+    if (strlen(mode) > 800 || strspn(mode, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_,") != strlen(mode)) {
+        snprintf(e->why, sizeof e->why, "the log's sql_mode is not one");
+        return false;
+    }
+    snprintf(sql, sizeof sql, "SET SESSION sql_mode = '%s%s%s'", mode, *mode && *more ? "," : "",
+             more);
+    return e->db.driver->query(&c->s, sql, NULL, 0) == DB_OK;
 }
 
 bool engine_connect(reference_engine *e, engine_conn *c)
@@ -132,6 +168,7 @@ bool engine_connect(reference_engine *e, engine_conn *c)
                                                    ? "SET SESSION innodb_snapshot_isolation = ON"
                                                    : "SET SESSION innodb_snapshot_isolation = OFF",
                                                NULL, 0) != DB_OK;
+    if (e->kind == ENGINE_MARIADB && e->plan && !take_sql_mode(e, c, "")) return false;
     /* functions of ours are found before those of the engine, tables are not made beside them */
     if (e->draws_known)
         e->db.driver->query(&c->s, "SET search_path = \"$user\", public, ratel_chosen, pg_catalog",
@@ -214,7 +251,7 @@ bool engine_does(reference_engine *e, engine_conn *c, const char *sql)
     return engine_finishes(e, c);
 }
 
-void engine_begins(reference_engine *e, engine_conn *c, engine_isolation isolation)
+void engine_begins_sent(reference_engine *e, engine_conn *c, engine_isolation isolation, bool alone)
 {
     static const char *const postgres[] = {
         [ENGINE_STATEMENTS] = "BEGIN ISOLATION LEVEL READ COMMITTED",
@@ -226,14 +263,20 @@ void engine_begins(reference_engine *e, engine_conn *c, engine_isolation isolati
         [ENGINE_SNAPSHOT] = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
         [ENGINE_SERIAL] = "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE",
         [ENGINE_REPEATABLE] = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"};
-    bool done = e->kind == ENGINE_POSTGRES
-                    ? engine_does(e, c, postgres[isolation])
-                    : engine_does(e, c, mariadb[isolation]) &&
-                          engine_does(e, c,
-                                      isolation == ENGINE_SNAPSHOT
-                                          ? "START TRANSACTION WITH CONSISTENT SNAPSHOT"
-                                          : "START TRANSACTION");
+    bool by_begin = e->kind == ENGINE_POSTGRES;
+    bool done = by_begin ? alone || engine_does(e, c, postgres[isolation])
+                         : engine_does(e, c, mariadb[isolation]);
+    if (done && !alone && !by_begin)
+        done =
+            engine_does(e, c,
+                        isolation == ENGINE_SNAPSHOT ? "START TRANSACTION WITH CONSISTENT SNAPSHOT"
+                                                     : "START TRANSACTION");
     if (!done) engine_lost(e, c);
+}
+
+void engine_begins(reference_engine *e, engine_conn *c, engine_isolation isolation)
+{
+    engine_begins_sent(e, c, isolation, false);
 }
 
 bool engine_stays_in_a_transaction(const reference_engine *e)
@@ -272,6 +315,33 @@ static const char *param_text(const reference_engine *e, const cell *c)
     return c->kind == CELL_TRUE ? "1" : c->kind == CELL_FALSE ? "0" : c->s;
 }
 
+/* MariaDB's texts are sent with their parameters in them. */
+static const char *filled_text(reference_engine *e, const log_stmt *s, log_text t)
+{
+    my_text_fill(t, s->params, s->n_params, &e->filled);
+    return strbuf_cstr(&e->filled);
+}
+
+static log_text own_text(const reference_engine *e, const log_stmt *s)
+{
+    if (e->kind == ENGINE_MARIADB) return log_text_as_written(e->plan->log, s->text);
+    const char *text = engine_text(e, s->text);
+    return (log_text){text, (uint32_t)strlen(text)};
+}
+
+static bool force_rows(reference_engine *e, const log_stmt *s)
+{
+    bool others = e->plan->log->sessions.n > 1;
+    if (!e->words[s->text].picks || s->has_error) return false;
+    return forced_rows_text(e->kind, own_text(e, s), s, others, &e->forced);
+}
+
+bool engine_may_force_rows(reference_engine *e, uint32_t txn, uint32_t stmt)
+{
+    const log_txn *t = &e->plan->log->txns.at[txn];
+    return stmt < t->n_stmts && force_rows(e, &t->stmts[stmt]);
+}
+
 static void set_params(reference_engine *e, const cell *at, uint32_t n)
 {
     e->params.n = 0;
@@ -288,8 +358,9 @@ static bool is_failed(enum db_answer a)
 static const char *insert_text(const reference_engine *e, const log_rows *r, uint32_t rows,
                                strbuf *b)
 {
+    bool quoted = e->kind == ENGINE_MARIADB && !strchr(r->table, '`');
     b->n = 0;
-    strbuf_printf(b, "INSERT INTO %s", r->table);
+    strbuf_printf(b, quoted ? "INSERT INTO `%s`" : "INSERT INTO %s", r->table);
     for (uint32_t i = 0; r->columns && i < r->n_cols; i++)
         strbuf_printf(b, "%s%s", i ? ", " : " (", r->columns[i]);
     strbuf_str(b, r->columns && r->n_cols ? ") VALUES" : " VALUES");
@@ -333,24 +404,36 @@ static bool load_rows(reference_engine *e, engine_conn *c, const log_rows *r)
     return done;
 }
 
+static bool load_statement(reference_engine *e, engine_conn *c, const log_stmt *s)
+{
+    bool maria = e->kind == ENGINE_MARIADB;
+    set_params(e, s->params, maria ? 0 : s->n_params);
+    guard_poll(e->guard);
+    enum db_answer a = e->db.driver->query(
+        &c->s, maria ? filled_text(e, s, own_text(e, s)) : engine_text(e, s->text), e->params.at,
+        (uint32_t)e->params.n);
+    check_answer(e, c, a);
+    if (!is_failed(a) || s->has_error) return true;
+    snprintf(e->why, sizeof e->why, "the reference engine refuses the setup (line %llu): %s",
+             (unsigned long long)s->line, c->s.error);
+    return false;
+}
+
 static bool load_setup(reference_engine *e, engine_conn *c)
 {
     const sql_log *l = e->plan->log;
-    for (size_t i = 0; i < l->setup.n; i++) {
-        const log_stmt *s = &l->setup.at[i];
-        set_params(e, s->params, s->n_params);
-        guard_poll(e->guard);
-        enum db_answer a = e->db.driver->query(&c->s, engine_text(e, s->text), e->params.at,
-                                               (uint32_t)e->params.n);
-        check_answer(e, c, a);
-        if (!is_failed(a) || s->has_error) continue;
-        snprintf(e->why, sizeof e->why, "the reference engine refuses the setup (line %llu): %s",
-                 (unsigned long long)s->line, c->s.error);
-        return false;
-    }
-    for (size_t i = 0; i < l->rows.n; i++)
-        if (!load_rows(e, c, &l->rows.at[i])) return false;
-    return true;
+    bool native = has_native_setup(e), done = true;
+    size_t n;
+    const log_stmt *s = engine_setup(e, &n);
+    /* tables may refer to later ones, and a row's own number may be 0 */
+    if (native)
+        done = e->db.driver->query(&c->s, "SET SESSION foreign_key_checks = 0", NULL, 0) == DB_OK &&
+               take_sql_mode(e, c, "NO_AUTO_VALUE_ON_ZERO");
+    for (size_t i = 0; done && i < n; i++) done = load_statement(e, c, &s[i]);
+    for (size_t i = 0; done && i < l->rows.n; i++) done = load_rows(e, c, &l->rows.at[i]);
+    for (size_t i = 0; done && native && i < l->native.rows.n; i++)
+        done = load_rows(e, c, &l->native.rows.at[i]);
+    return done;
 }
 
 /* Empties the database of the last pass, which is much faster than to make another one.  Only on a
@@ -400,6 +483,7 @@ typedef struct txn_run {
     const log_txn *t;
     uint32_t txn;
     bool force[64]; /* by statement: one that fails is run instead */
+    bool rows[64];  /* ... one that has the rows of the log */
     uint32_t forced;
 } txn_run;
 
@@ -408,22 +492,27 @@ static bool is_passed_over(const txn_run *r, uint32_t stmt)
     return r->e->words[r->t->stmts[stmt].text].sets_level;
 }
 
-static const char *text_of(const txn_run *r, uint32_t stmt)
+/* The text to send, and its parameters in e->params. */
+static const char *text_of(txn_run *r, uint32_t stmt)
 {
-    if (stmt < 64 && r->force[stmt]) return fails_here;
-    return engine_text(r->e, r->t->stmts[stmt].text);
+    const log_stmt *s = &r->t->stmts[stmt];
+    bool forced = stmt < 64 && r->force[stmt];
+    set_params(r->e, s->params, forced || r->e->kind == ENGINE_MARIADB ? 0 : s->n_params);
+    if (forced) return fails_here;
+    log_text t = own_text(r->e, s);
+    bool rows = r->e->forces || (stmt < 64 && r->rows[stmt]);
+    if (rows && force_rows(r->e, s))
+        t = (log_text){strbuf_cstr(&r->e->forced), (uint32_t)r->e->forced.n};
+    return r->e->kind == ENGINE_MARIADB ? filled_text(r->e, s, t) : t.at;
 }
 
 static enum db_answer query_one(txn_run *r, uint32_t stmt)
 {
-    const log_stmt *s = &r->t->stmts[stmt];
-    bool forced = stmt < 64 && r->force[stmt];
-    set_params(r->e, s->params, forced ? 0 : s->n_params);
+    const char *text = text_of(r, stmt);
     if (!r->e->db.driver->send)
-        return r->e->db.driver->query(&r->c->s, text_of(r, stmt), r->e->params.at,
-                                      (uint32_t)r->e->params.n);
-    if (!r->e->db.driver->send(&r->c->s, NULL, text_of(r, stmt), r->e->params.at,
-                               (uint32_t)r->e->params.n, true))
+        return r->e->db.driver->query(&r->c->s, text, r->e->params.at, (uint32_t)r->e->params.n);
+    if (!r->e->db.driver->send(&r->c->s, NULL, text, r->e->params.at, (uint32_t)r->e->params.n,
+                               true))
         engine_lost(r->e, r->c);
     return awaited(r->e, r->c);
 }
@@ -449,11 +538,12 @@ static void send_one(txn_run *r, uint32_t stmt, bool last)
 {
     const log_stmt *s = &r->t->stmts[stmt];
     bool forced = stmt < 64 && r->force[stmt];
-    bool known = !forced && r->c->prepared && r->c->prepared[s->text] == 1;
+    bool rows = r->e->forces || (stmt < 64 && r->rows[stmt]);
+    bool known = !forced && !rows && r->c->prepared && r->c->prepared[s->text] == 1;
     char name[24];
-    set_params(r->e, s->params, forced ? 0 : s->n_params);
+    const char *text = text_of(r, stmt);
     snprintf(name, sizeof name, "ratel%u", (unsigned)s->text);
-    if (!r->e->db.driver->send(&r->c->s, known ? name : NULL, text_of(r, stmt), r->e->params.at,
+    if (!r->e->db.driver->send(&r->c->s, known ? name : NULL, text, r->e->params.at,
                                (uint32_t)r->e->params.n, last))
         engine_lost(r->e, r->c);
 }
@@ -464,6 +554,7 @@ static run_outcome judge(txn_run *r, uint32_t stmt, enum db_answer a)
     run_outcome o = {.stmt = stmt};
     check_answer(r->e, r->c, a);
     if (stmt < 64 && r->force[stmt]) return o;
+    if (r->e->words[s->text].asks_session && a == DB_OK && !s->has_error) return o;
     o.how = compare_answer(r->e->kind, s, &r->c->s, is_failed(a));
     if (o.how == ANSWERS_AGREE) return o;
     o.unlike_error = s->has_error && error_depends_on_time(s->error) && o.how == ANSWERS_UNSURE;
@@ -518,6 +609,7 @@ static run_outcome run_once(txn_run *r, const char *const *first)
         for (uint32_t i = 0; i < r->t->n_stmts && o.how == ANSWERS_AGREE; i++) {
             if (is_passed_over(r, i)) continue;
             insert_id_give(e, r->c, r->txn, i);
+            my_clock_give(e, r->c, r->txn, i);
             o = judge(r, i, query_one(r, i));
         }
         return o;
@@ -543,8 +635,14 @@ run_outcome engine_run_txn(reference_engine *e, engine_conn *c, const char *cons
     txn_run r = {.e = e, .c = c, .t = &e->plan->log->txns.at[txn], .txn = txn};
     for (;;) {
         run_outcome o = run_once(&r, first);
-        bool again = o.unlike_error && o.stmt < 64 && r.forced < FORCED_MOST &&
-                     e->kind == ENGINE_POSTGRES && !e->patient;
+        bool mine = first[0] && !e->patient && o.stmt < 64;
+        if (mine && o.how == ANSWERS_DIFFER && !r.rows[o.stmt] &&
+            engine_may_force_rows(e, txn, o.stmt)) {
+            r.rows[o.stmt] = true;
+            engine_rollback(e, c);
+            continue;
+        }
+        bool again = o.unlike_error && mine && r.forced < FORCED_MOST && e->kind == ENGINE_POSTGRES;
         if (!again) {
             if (o.how == ANSWERS_AGREE && r.forced)
                 e->forced_errors += r.forced, e->forced_txn = txn;
@@ -664,6 +762,7 @@ static void give_draws(txn_run *r, uint32_t stmt)
     const char *values = draws_given(r->e, r->txn, stmt);
     if (values) engine_does(r->e, r->c, values);
     insert_id_give(r->e, r->c, r->txn, stmt);
+    my_clock_give(r->e, r->c, r->txn, stmt);
 }
 
 run_outcome engine_run_statement(reference_engine *e, engine_conn *c, uint32_t txn, uint32_t stmt)
@@ -732,6 +831,31 @@ static bool fails_for_good(const reference_engine *e, const log_txn *t, uint32_t
     return true;
 }
 
+bool engine_hides_parameters(const reference_engine *e, const log_stmt *s)
+{
+    const log_text *t = &e->plan->log->texts.at[s->text];
+    if (e->kind != ENGINE_MARIADB || !s->n_params) return false;
+    for (uint32_t i = 0; i < t->n; i++) {
+        bool two = i + 1 < t->n;
+        if (t->at[i] == '\\' || t->at[i] == '#') return true;
+        if (two && t->at[i] == '-' && t->at[i + 1] == '-') return true;
+        if (two && t->at[i] == '/' && t->at[i + 1] == '*') return true;
+    }
+    return false;
+}
+
+/* They become part of an INSERT as they are. */
+static bool names_are_plain(const log_rows *r, size_t n)
+{
+    bool plain = true;
+    for (size_t i = 0; i < n && plain; i++) {
+        plain = is_plain_object_name(r[i].table);
+        for (uint32_t k = 0; r[i].columns && k < r[i].n_cols && plain; k++)
+            plain = is_plain_object_name(r[i].columns[k]);
+    }
+    return plain;
+}
+
 const char *engine_refuses(reference_engine *e, uint32_t *txn, uint32_t *stmt)
 {
     const sql_log *l = e->plan->log;
@@ -743,6 +867,8 @@ const char *engine_refuses(reference_engine *e, uint32_t *txn, uint32_t *stmt)
         if (!words[i].beyond && (e->kind == ENGINE_MARIADB || by_url))
             words[i].beyond = words_beyond(l->texts.at[i].at, l->texts.at[i].n, !by_url);
         e->has_routines |= words[i].has_routine;
+        words[i].asks_session &= l->dialect == DIALECT_MYSQL;
+        if (words[i].asks_session) continue;
         if (words[i].draws && !e->draws) e->draws = l->texts.at[i].at;
         e->draws_other |= words[i].draws_other;
     }
@@ -756,10 +882,17 @@ const char *engine_refuses(reference_engine *e, uint32_t *txn, uint32_t *stmt)
         }
     e->often = changes ? NULL : often;
     *txn = *stmt = UINT32_MAX;
-    for (size_t i = 0; i < l->setup.n; i++) {
-        if (words[l->setup.at[i].text].beyond) return words[l->setup.at[i].text].beyond;
-        e->setup_draws |= words[l->setup.at[i].text].draws;
+    size_t n_setup;
+    const log_stmt *setup = engine_setup(e, &n_setup);
+    for (size_t i = 0; i < n_setup; i++) {
+        if (words[setup[i].text].beyond) return words[setup[i].text].beyond;
+        if (engine_hides_parameters(e, &setup[i]))
+            return "a text of the setup has a backslash or a comment beside parameters";
+        e->setup_draws |= words[setup[i].text].draws;
     }
+    if (!names_are_plain(l->rows.at, l->rows.n) ||
+        !names_are_plain(l->native.rows.at, l->native.rows.n))
+        return "rows of the initial state have something else than a name for their table";
     for (uint32_t i = 0; i < l->txns.n; i++) {
         const log_txn *t = &l->txns.at[i];
         if (t->status != LOG_COMMITTED) continue;
@@ -768,6 +901,8 @@ const char *engine_refuses(reference_engine *e, uint32_t *txn, uint32_t *stmt)
             *txn = i;
             *stmt = k;
             if (w->beyond) return w->beyond;
+            if (engine_hides_parameters(e, &t->stmts[k]))
+                return "its text has a backslash or a comment beside parameters";
             if (w->ends) return "transactions are begun and ended by the reference";
             if (fails_for_good(e, t, k))
                 return "PostgreSQL does not commit a transaction with a failed statement";

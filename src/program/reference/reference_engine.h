@@ -52,21 +52,27 @@ typedef struct reference_engine {
     bool setup_draws;        /* defaults or routines may do so */
     bool draws_other;        /* values are chosen that chosen_draws.h does not know */
     struct draws_known *draws_known;
-    const char ***insert_ids; /* by transaction and statement: insert_ids.h */
-    bool draws_given;         /* statements get the values that are known of their draws */
-    bool drawn_twice;         /* a sequence gave the same value twice */
-    const char **texts;       /* by text of the log, if they are not the log's own */
-    bool has_routines;        /* a query may write */
-    uint32_t forced_errors;   /* statements whose error was not reproduced, in this pass */
-    uint32_t forced_txn;      /* the last one of them */
+    const char ***insert_ids;  /* by transaction and statement: insert_ids.h */
+    struct my_clock *my_clock; /* my_clock.h, or NULL */
+    bool draws_given;          /* statements get the values that are known of their draws */
+    bool drawn_twice;          /* a sequence gave the same value twice */
+    const char **texts;        /* by text of the log, if they are not the log's own */
+    bool has_routines;         /* a query may write */
+    uint32_t forced_errors;    /* statements whose error was not reproduced, in this pass */
+    uint32_t forced_txn;       /* the last one of them */
     char version[128];
     char why[DB_ERROR + 128]; /* why the engine cannot go on, if it cannot */
     VEC(const char *) params;
+    strbuf filled; /* a text with its parameters in it, for MariaDB */
+    strbuf forced; /* a text that forces rows (forced_rows.h) */
+    bool forces;   /* statements sent one by one force the rows of the log */
 } reference_engine;
 
 /* Starts or finds the engine of a URL; false: e->why.  `misuse`: what was asked was wrong. */
 bool engine_open(reference_engine *e, mem *m, guard *g, const char *url, bool *misuse);
 void engine_close(reference_engine *e);
+/* The statements that make the initial state: the log's, or those of its product for the same. */
+const log_stmt *engine_setup(const reference_engine *e, size_t *n);
 /* Another log, with the memory of another decision; whatever was open is closed. */
 void engine_take(reference_engine *e, mem *m, const audit_schedule *plan);
 
@@ -94,6 +100,9 @@ typedef enum engine_isolation {
 
 /* BEGIN, in the engine's words. */
 void engine_begins(reference_engine *e, engine_conn *c, engine_isolation isolation);
+/* `alone`: of a statement that is its own transaction. */
+void engine_begins_sent(reference_engine *e, engine_conn *c, engine_isolation isolation,
+                        bool alone);
 /* MariaDB commits before and after each statement that changes the schema. */
 bool engine_stays_in_a_transaction(const reference_engine *e);
 
@@ -126,11 +135,17 @@ run_outcome engine_txn_answered(reference_engine *e, engine_conn *c, uint32_t tx
 
 /* Why a statement of the log is not executed, and which one; NULL: all are. */
 const char *engine_refuses(reference_engine *e, uint32_t *txn, uint32_t *stmt);
+/* Parameters are put into MariaDB's texts.  What a quote or a comment is depends on the server's
+   mode, so that one might end up within it, and the rest of it outside: such a text is refused. */
+bool engine_hides_parameters(const reference_engine *e, const log_stmt *s);
 /* Do the words of all statements say that the transaction reads only? */
 bool engine_txn_reads_only(const reference_engine *e, uint32_t txn);
 
 /* Do they say that what it writes depends on no row but those that it writes? */
 bool engine_txn_by_key(const reference_engine *e, uint32_t txn);
+
+/* Can the statement be written so that the engine must choose the rows of the log? */
+bool engine_may_force_rows(reference_engine *e, uint32_t txn, uint32_t stmt);
 
 _Noreturn void engine_lost(reference_engine *e, const engine_conn *c);
 

@@ -22,6 +22,13 @@ static const uint64_t patience = 2500000000u; /* ns: longer than the engine look
 
 typedef enum event_kind { EVENT_ANSWER, EVENT_CALL } event_kind;
 
+/* Ways to execute it, all of which real time allows. */
+typedef struct sent_ways {
+    bool writes_late;     /* they run when they were answered */
+    bool without_aborted; /* what was rolled back does not run, unless it is all there is */
+    bool forced;          /* queries that leave a choice get the rows of the log */
+} sent_ways;
+
 typedef struct sent_event {
     uint32_t txn, stmt; /* n_stmts: the end of the transaction */
     event_kind kind;
@@ -29,6 +36,7 @@ typedef struct sent_event {
 
 typedef struct sent_txn {
     bool begun, pending, hasty;
+    bool over;     /* rolled back where the log says that it was chosen to end a deadlock */
     bool again;    /* the query has had another answer, and may be sent again */
     bool last_try; /* it is sent for the last time */
     uint32_t stmt; /* that is pending, or sent again */
@@ -41,7 +49,7 @@ typedef struct schedule_replay {
     uint32_t *pids;        /* by session; 0: not asked yet */
     VEC(uint32_t) waiting; /* transactions with a statement that waits */
     VEC(uint32_t) again;   /* with a query that may be sent again */
-    bool writes_late;      /* when they were answered */
+    sent_ways ways;
     VEC(uint64_t) keys;
     VEC(sent_event) events;
     uint32_t commits;
@@ -63,7 +71,7 @@ static bool is_held(const schedule_replay *s, uint32_t txn)
 /* ---- what is executed ------------------------------------------------------------------------ */
 
 /* Is the whole log known, with its times, and may all of it be executed? */
-static const char *why_not_as_sent(const reference_engine *e)
+static const char *why_not_as_sent(const reference_engine *e, bool without_aborted)
 {
     const sql_log *l = e->plan->log;
     if (e->plan->unknown) return "a transaction has an unknown outcome";
@@ -71,11 +79,13 @@ static const char *why_not_as_sent(const reference_engine *e)
     if (l->sessions.n >= SESSIONS) return "the log has too many sessions to run beside each other";
     for (uint32_t i = 0; i < l->txns.n; i++) {
         const log_txn *t = &l->txns.at[i];
+        if (without_aborted && t->status != LOG_COMMITTED) continue;
         if (!t->has_times) return "the log lacks times";
         for (uint32_t k = 0; k < t->n_stmts; k++) {
             const statement_words *w = &e->words[t->stmts[k].text];
             if (!t->stmts[k].has_time) return "the log lacks the times of statements";
-            if (t->stmts[k].opaque || w->beyond || w->ends)
+            if (t->stmts[k].opaque || w->beyond || w->ends ||
+                engine_hides_parameters(e, &t->stmts[k]))
                 return "a statement of a transaction that was rolled back is not executed";
         }
     }
@@ -93,25 +103,15 @@ static bool is_query(const schedule_replay *s, const log_stmt *l)
     return s->e->words[l->text].only_reads && !s->e->has_routines;
 }
 
-/* Answers come before calls of the same moment. */
-static void find_sent_events(schedule_replay *s)
+/* VACUUM and its kin refuse to run within a transaction.  In MariaDB a statement that was sent
+   alone is not the same in a transaction: at SERIALIZABLE, only there do queries lock rows. */
+static bool runs_alone(const schedule_replay *s, uint32_t txn)
 {
-    const sql_log *l = s->e->plan->log;
-    for (int kind = EVENT_ANSWER; kind <= EVENT_CALL; kind++)
-        for (uint32_t i = 0; i < l->txns.n; i++) {
-            const log_txn *t = &l->txns.at[i];
-            bool call = kind == EVENT_CALL;
-            for (uint32_t k = 0; k < t->n_stmts; k++) {
-                bool late = s->writes_late && !is_query(s, &t->stmts[k]);
-                add_sent_event(s, call && !late ? t->stmts[k].call : t->stmts[k].answer,
-                               (sent_event){i, k, (event_kind)kind});
-            }
-            /* a statement that is a transaction by itself is its own commit */
-            int64_t end = t->times[call ? 2 : 3];
-            if (t->n_stmts && t->stmts[t->n_stmts - 1].answer > end)
-                end = t->stmts[t->n_stmts - 1].answer;
-            add_sent_event(s, end, (sent_event){i, t->n_stmts, (event_kind)kind});
-        }
+    const log_txn *t = &s->e->plan->log->txns.at[txn];
+    if (t->n_stmts != 1) return false;
+    if (s->e->words[t->stmts[0].text].runs_alone) return true;
+    return s->e->kind == ENGINE_MARIADB && t->times[0] == t->stmts[0].call &&
+           t->times[2] == t->stmts[0].call && is_committed(s, txn);
 }
 
 /* The isolation of the level, or the transaction's own if that is stronger.  MariaDB's REPEATABLE
@@ -128,11 +128,34 @@ static engine_isolation isolation_of(const schedule_replay *s, uint32_t txn)
     return reads == READS_ROW && (repeatable || !own) ? ENGINE_REPEATABLE : ENGINE_STATEMENTS;
 }
 
-/* VACUUM and its kin refuse to run within a transaction. */
-static bool runs_alone(const schedule_replay *s, uint32_t txn)
+/* A query that waits for nobody. */
+static bool is_plain_query(const schedule_replay *s, uint32_t txn, uint32_t stmt)
 {
-    const log_txn *t = &s->e->plan->log->txns.at[txn];
-    return t->n_stmts == 1 && s->e->words[t->stmts[0].text].runs_alone;
+    const log_stmt *l = &s->e->plan->log->txns.at[txn].stmts[stmt];
+    bool locks = s->e->kind == ENGINE_MARIADB && isolation_of(s, txn) == ENGINE_SERIAL;
+    return is_query(s, l) && (!locks || runs_alone(s, txn));
+}
+
+/* Answers come before calls of the same moment. */
+static void find_sent_events(schedule_replay *s)
+{
+    const sql_log *l = s->e->plan->log;
+    for (int kind = EVENT_ANSWER; kind <= EVENT_CALL; kind++)
+        for (uint32_t i = 0; i < l->txns.n; i++) {
+            const log_txn *t = &l->txns.at[i];
+            bool call = kind == EVENT_CALL;
+            if (s->ways.without_aborted && !is_held(s, i)) continue;
+            for (uint32_t k = 0; k < t->n_stmts; k++) {
+                bool late = s->ways.writes_late && !is_plain_query(s, i, k);
+                add_sent_event(s, call && !late ? t->stmts[k].call : t->stmts[k].answer,
+                               (sent_event){i, k, (event_kind)kind});
+            }
+            /* a statement that is a transaction by itself is its own commit */
+            int64_t end = t->times[call ? 2 : 3];
+            if (t->n_stmts && t->stmts[t->n_stmts - 1].answer > end)
+                end = t->stmts[t->n_stmts - 1].answer;
+            add_sent_event(s, end, (sent_event){i, t->n_stmts, (event_kind)kind});
+        }
 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */
@@ -302,6 +325,15 @@ static void set_patience(schedule_replay *s, uint32_t txn, uint32_t stmt, engine
         t->hasty = hasty;
 }
 
+/* Which of those that wait for each other is rolled back is the engine's choice.  What the log's
+   own choice had read is not held against anybody: it is rolled back before it runs into it. */
+static bool ends_deadlock(const schedule_replay *s, uint32_t txn, uint32_t stmt)
+{
+    const log_txn *l = &s->e->plan->log->txns.at[txn];
+    return stmt < l->n_stmts && !is_held(s, txn) && l->stmts[stmt].has_error &&
+           !strncmp(l->stmts[stmt].error, "40P01", 5);
+}
+
 static bool send_call(schedule_replay *s, uint32_t txn, uint32_t stmt)
 {
     reference_engine *e = s->e;
@@ -313,8 +345,13 @@ static bool send_call(schedule_replay *s, uint32_t txn, uint32_t stmt)
     t->last_try = false;
     if (stmt < l->n_stmts && e->words[l->stmts[stmt].text].sets_level) return true;
     bool alone = runs_alone(s, txn);
-    if (alone && stmt == l->n_stmts) return true;
-    if (!t->begun && !alone) engine_begins(e, c, isolation_of(s, txn));
+    if (t->over || (alone && stmt == l->n_stmts)) return true;
+    if (ends_deadlock(s, txn, stmt)) {
+        t->over = true;
+        if (t->begun) engine_rollback(e, c);
+        return let_all_go_on(s);
+    }
+    if (!t->begun) engine_begins_sent(e, c, isolation_of(s, txn), alone);
     t->begun = true;
     if (!alone) set_patience(s, txn, stmt, c);
     if (stmt == l->n_stmts)
@@ -362,10 +399,10 @@ static reference_finding not_as_sent(schedule_replay *s)
     return f;
 }
 
-static reference_finding execute_as_sent(snapshot_replay *r, bool writes_late)
+static reference_finding execute_as_sent(snapshot_replay *r, sent_ways ways)
 {
     reference_engine *e = r->e;
-    schedule_replay s = {.r = r, .e = e, .stuck = UINT32_MAX, .writes_late = writes_late};
+    schedule_replay s = {.r = r, .e = e, .stuck = UINT32_MAX, .ways = ways};
     reference_finding f = {.end = REFERENCE_UNDECIDED, .txn = UINT32_MAX};
     if (!engine_begin_pass(e)) guard_fail(e->guard, GUARD_HISTORY, "%s", e->why);
     if (!e->watcher.open && !engine_connect(e, &e->watcher))
@@ -383,11 +420,39 @@ static reference_finding execute_as_sent(snapshot_replay *r, bool writes_late)
     return f;
 }
 
+/* Where nothing was rolled back, or nothing else is left, there are fewer ways. */
+static bool has_aborted(const snapshot_replay *r)
+{
+    const sql_log *l = r->e->plan->log;
+    for (uint32_t i = 0; i < l->txns.n && r->n; i++)
+        if (l->txns.at[i].status != LOG_COMMITTED) return true;
+    return false;
+}
+
+/* Some statement leaves a choice of rows. */
+static bool has_choices(const snapshot_replay *r)
+{
+    const sql_log *l = r->e->plan->log;
+    for (uint32_t i = 0; i < l->txns.n; i++)
+        for (uint32_t k = 0; k < l->txns.at[i].n_stmts; k++)
+            if (engine_may_force_rows(r->e, i, k)) return true;
+    return false;
+}
+
 reference_finding decide_as_sent(snapshot_replay *r)
 {
     reference_finding f = {.end = REFERENCE_UNDECIDED, .txn = UINT32_MAX};
-    f.why = why_not_as_sent(r->e);
-    if (f.why) return f;
-    f = execute_as_sent(r, false);
-    return f.end == REFERENCE_HOLDS ? f : execute_as_sent(r, true);
+    bool others = has_aborted(r), choices = has_choices(r);
+    for (int i = 0; i < 8 && f.end != REFERENCE_HOLDS; i++) {
+        sent_ways ways = {
+            .writes_late = i % 2 == 1, .forced = i / 2 % 2 == 1, .without_aborted = i > 3};
+        if ((ways.forced && !choices) || (ways.without_aborted && !others)) continue;
+        if (ways.without_aborted && choices && !ways.forced) continue;
+        const char *why = why_not_as_sent(r->e, ways.without_aborted);
+        r->e->forces = ways.forced;
+        if (!why) f = execute_as_sent(r, ways);
+        r->e->forces = false;
+        if (why && !f.why) f.why = why;
+    }
+    return f;
 }

@@ -303,7 +303,8 @@ void replay_note_picks(snapshot_replay *r, uint32_t i)
     const log_txn *t = &r->e->plan->log->txns.at[r->order[i]];
     for (uint32_t k = 0; k < t->n_stmts; k++) {
         const statement_words *w = &r->e->words[t->stmts[k].text];
-        if (w->picks && (!w->only_reads || r->e->has_routines)) r->picked = true;
+        bool writes = !(w->only_reads || w->locks_only) || r->e->has_routines;
+        if (w->picks && writes) r->picked = true;
     }
 }
 
@@ -386,7 +387,8 @@ static void begin_run(snapshot_replay *r)
 static bool is_stuck_ahead(snapshot_replay *r, run_outcome o)
 {
     uint32_t i = r->at, n_stmts = r->e->plan->log->txns.at[r->order[i]].n_stmts;
-    if (r->newest_only && o.stmt < n_stmts && !o.unlike_error) {
+    bool choice = engine_may_force_rows(r->e, r->order[i], o.stmt);
+    if (r->newest_only && o.stmt < n_stmts && !o.unlike_error && !choice) {
         r->tried.n = 0;
         vec_push(r->e->mem, &r->tried, ((tried_state){i, o}));
         return true;

@@ -368,6 +368,27 @@ static bool writes_by_key(const char *text, size_t n, const char *first)
     return where;
 }
 
+/* SELECT @@sql_mode, DATABASE(): nothing that a transaction changes. */
+static bool asks_only_session(const char *text, size_t n)
+{
+    static const char *const others[] = {"from", "into",   "sleep", "benchmark", "last_insert_id",
+                                         "with", "select", "now",   "get_lock",  NULL};
+    static const char *const asked[] = {"database(", "version(", "connection_id(",
+                                        "user(",     "schema(",  NULL};
+    char word[WORD];
+    word_walk w = {text, text + n};
+    bool asks = false;
+    if (!next_statement_word(&w, word) || strcmp(word, "select") != 0) return false;
+    while (next_statement_word(&w, word)) {
+        if (in_list(word, others)) return false;
+        const char *begin = w.at - strlen(word);
+        bool variable = begin - text >= 2 && begin[-1] == '@' && begin[-2] == '@';
+        bool called = w.at < text + n && *w.at == '(';
+        asks |= variable || in_call_list(word, called, asked);
+    }
+    return asks;
+}
+
 statement_words words_of_statement(const char *text, size_t n)
 {
     static const char *const writing[] = {"insert", "update", "delete", "merge",   "into",
@@ -401,6 +422,7 @@ statement_words words_of_statement(const char *text, size_t n)
         if (!strcmp(word, "trigger") || !strcmp(word, "cascade")) r.has_trigger = true;
         memcpy(before, word, WORD);
     }
+    r.asks_session = asks_only_session(text, n);
     r.by_key = writes_by_key(text, n, head[0]);
     const char *beyond = r.beyond;
     look_at_first(&r, head[0], head[1], head[2]);

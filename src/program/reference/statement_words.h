@@ -26,9 +26,10 @@ typedef struct statement_words {
     bool runs_alone;     /* not within a transaction: VACUUM, CONCURRENTLY */
     bool is_setting;     /* SET */
     bool sets_level;     /* SET TRANSACTION ...: passed over */
-    bool has_routine;    /* it makes or drops something that other statements may run */
-    bool has_trigger;    /* counts may include what triggers and cascades did */
-    const char *beyond;  /* why it is not executed, or NULL */
+    bool asks_session;  /* MySQL: a query of the connection and the server alone, as drivers send */
+    bool has_routine;   /* it makes or drops something that other statements may run */
+    bool has_trigger;   /* counts may include what triggers and cascades did */
+    const char *beyond; /* why it is not executed, or NULL */
 } statement_words;
 
 enum { STATEMENT_WORD = 40 };

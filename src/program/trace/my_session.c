@@ -176,7 +176,7 @@ static wire_body body_of(const my_session *s, const my_asked *a)
 static void begin_answer(my_session *s)
 {
     s->answer.rows.n = 0;
-    s->answer.n_rows = s->answer.hash = s->answer.copied = 0;
+    s->answer.n_rows = s->answer.hash = s->answer.copied = s->answer.insert_id = 0;
     s->answer.has_rows = s->answer.over = s->answer.hidden = false;
     s->answer.error[0] = 0;
     s->state = NEXT_FIRST;
@@ -589,10 +589,10 @@ static bool rows_matched(const wire_body *b, uint64_t *n)
 /* OK: how many rows were changed, the last number that was given, the status. */
 static void read_ok(my_session *s, wire_body *b)
 {
-    uint64_t changed = my_length(b);
-    my_length(b);
+    uint64_t changed = my_length(b), id = my_length(b);
     uint32_t status = my_u16(b);
     if (b->bad) lose_track(s, "an incomplete answer");
+    s->answer.insert_id = id == UINT64_MAX ? 0 : id;
     uint64_t matched;
     bool told = rows_matched(b, &matched);
     s->matched = told;

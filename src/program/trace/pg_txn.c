@@ -187,6 +187,10 @@ static void add_statement(pg_txn *t, const pg_asked *q, const pg_answer *a, cons
         strbuf_str(o, ",\"count\":");
         strbuf_u64(o, count);
     }
+    if (a && a->insert_id && !q->hide && !opaque) {
+        strbuf_str(o, ",\"insert_id\":");
+        strbuf_u64(o, a->insert_id);
+    }
     if (a && a->copied) {
         strbuf_str(o, ",\"copied\":");
         strbuf_u64(o, a->copied);

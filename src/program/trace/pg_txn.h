@@ -19,7 +19,8 @@ typedef struct pg_answer {
     bool over;     /* too long: `rows` is not the whole */
     bool hidden;   /* a value cannot be shown, or must not */
     char error[6];
-    uint64_t copied; /* bytes of COPY */
+    uint64_t copied;    /* bytes of COPY */
+    uint64_t insert_id; /* MySQL: the number that the server gave the first row; 0: none */
 } pg_answer;
 
 /* A statement, as far as it is known. */
