@@ -1132,8 +1132,10 @@ static ended ours(const char *sql, uint32_t state, sql_result *r)
     X.state = X.latest = state;
     X.regs.cid = ++X.last_cid;
     X.rule = WRITE_FREE;
+    /* a script may go on after ROLLBACK TO */
+    const size_t mark = X.savepoints.n ? vs_mark(&S) : 0;
     if (guard_armed(&G)) {
-        vs_rollback(&S, 0);
+        vs_rollback(&S, mark);
         if (G.code == SQL_RAISED) return RAISED;
         if (G.code == SQL_REFUSED) return REFUSED;
         printf("against_postgres: %s\n", G.text);

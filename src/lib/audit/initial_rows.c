@@ -64,7 +64,7 @@ static void describe(initial_rows *w, const table *t, open_table *o)
     }
     for (uint32_t u = 0; u < t->n_unique; u++) {
         const unique_key *k = &t->unique[u];
-        bool usable = k->primary && !k->where && !k->n_keys;
+        bool usable = k->primary && !k->where && !k->n_keys && !k->deferrable;
         for (uint32_t i = 0; i < k->n; i++) usable &= makes_keys(t->cols[k->cols[i]].t);
         for (uint32_t i = 0; i < k->n; i++) o->cols[k->cols[i]].used = true;
         o->more_keys |= !k->primary;

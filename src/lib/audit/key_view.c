@@ -710,7 +710,8 @@ static uint32_t column_called(const table *t, const char *at, size_t n)
 static bool is_unique(const table *t, uint32_t column)
 {
     for (uint32_t i = 0; i < t->n_unique; i++)
-        if (t->unique[i].n == 1 && t->unique[i].cols[0] == column) return true;
+        if (t->unique[i].n == 1 && t->unique[i].cols[0] == column && !t->unique[i].deferrable)
+            return true;
     return false;
 }
 
@@ -759,7 +760,7 @@ static void columns_of_primary_keys(viewer *w)
     for (size_t i = 0; i < w->e->store.tables.n; i++) {
         table *t = w->e->store.tables.at[i];
         for (uint32_t u = 0; u < t->n_unique; u++) {
-            if (!t->unique[u].primary || t->unique[u].n != 1) continue;
+            if (!t->unique[u].primary || t->unique[u].n != 1 || t->unique[u].deferrable) continue;
             for (uint32_t c = 0; c < t->n_cols; c++)
                 if (c != t->unique[u].cols[0] && !column_hidden(&t->cols[c]))
                     add_column(w, t, t->unique[u].cols[0], c);

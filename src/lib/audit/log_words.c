@@ -150,8 +150,16 @@ static bool sequences_rise(const engine *e)
     return true;
 }
 
+static bool sets_interval_style(const engine *e)
+{
+    for (size_t i = 0; i < e->log->texts.n; i++)
+        if (words_find(e->log->texts.at[i].at, "intervalstyle")) return true;
+    return false;
+}
+
 void engine_find_routines(engine *e)
 {
+    e->plans.sets_style = sets_interval_style(e);
     find_lost_prepares(e);
     find_schema_changes(e);
     e->plans.sequences_rise = !e->plans.changes_schema && sequences_rise(e);

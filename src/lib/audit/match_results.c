@@ -54,7 +54,7 @@ static bool text_matches(sql_exec *x, type_id t, value v, const cell *c)
         sql_refuse(&x->c, -1, "a bytea of the answer that is not written with \\x");
     strbuf b;
     strbuf_init(&b, x->work.mem);
-    value_print(t, v, &b);
+    value_write(&x->c, t, v, &b);
     bool same = b.n == c->n && (!b.n || !memcmp(b.at, c->s, b.n));
     strbuf_free(&b);
     return same;
@@ -149,7 +149,7 @@ static uint64_t value_bucket(sql_exec *x, type_id t, value v)
     if (t == T_STAMPTZ) return 1;
     strbuf b;
     strbuf_init(&b, x->work.mem);
-    value_print(t, v, &b);
+    value_write(&x->c, t, v, &b);
     uint64_t h = hash_bytes(b.at, b.n, 7);
     strbuf_free(&b);
     return h;

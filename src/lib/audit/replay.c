@@ -829,8 +829,9 @@ static outcome run_statement(attempt *a)
     if (a->s->has_error) failing_state(a);
     if (has_free_key(a, p)) e->x.any_key = true;
     exec_plan(&e->x, p, &out);
-    if (a->s->has_error && !memcmp(a->s->error, "23503", 5) && e->x.late.n)
-        refer_late(&e->x); /* in autocommit, or of a COMMIT */
+    bool of_key =
+        a->s->has_error && (!memcmp(a->s->error, "23503", 5) || !memcmp(a->s->error, "23505", 5));
+    if (of_key && e->x.late.n) refer_late(&e->x); /* in autocommit, or of a COMMIT */
     e->x.any_key = a->any_key;
     a->failed = false;
     r = compared(a, &out);
@@ -1034,7 +1035,7 @@ void engine_begin(engine *e, trial *t, uint32_t position)
     e->x.latest = position;
     e->x.rule = e->run.rule;
     e->x.by_value = e->o->by_value;
-    e->x.leaves_catalogs = e->log->traced;
+    e->x.leaves_catalogs = e->log->traced || e->log->dialect == DIALECT_POSTGRES;
     e->x.no_index = e->o->off[AUDIT_PASS_INDEX];
     e->x.nothing_free = e->o->unique_errors && e->level.mode == MODE_LATEST;
     e->x.choose = e->run.mode != MODE_ROW ? NULL : e->hooks.choose ? e->hooks.choose : choose_row;
@@ -1393,6 +1394,7 @@ void engine_reset(engine *e)
     mem_free_all(e->store_mem);
     vs_init(&e->store, e->store_mem);
     exec_init(&e->x, &e->store, e->store_mem);
+    e->x.c.styled = e->plans.sets_style;
     arena_init(&e->plans.arena, e->store_mem);
     e->plans.bound = 0;
     e->unchecked = e->catalog_queries = 0;

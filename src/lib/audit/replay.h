@@ -105,6 +105,7 @@ typedef struct engine_plans {
                                    tables, which are their sessions' own */
     uint32_t schema_session;    /* the only one, or the last of several; NO_ID: none does */
     bool lost_prepares;         /* a transaction that is not run may have prepared something */
+    bool sets_style;            /* some text names IntervalStyle */
 } engine_plans;
 
 /* The order in which transactions are replayed; state i + 1 is what position i commits.

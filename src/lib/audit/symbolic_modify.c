@@ -286,6 +286,10 @@ static void refuse_target(sx *x, const plan *p)
     for (uint32_t i = 0; i < p->target->n_cols; i++)
         if (p->target->cols[i].computed) sx_refuse(x, "generated columns");
     if (p->target->n_triggers) sx_refuse(x, "triggers");
+    for (uint32_t i = 0; i < p->target->n_unique; i++)
+        if (p->target->unique[i].deferrable || p->target->unique[i].nulls_equal)
+            sx_refuse(x, "unique keys that are deferrable, or whose nulls are equal");
+    if (p->view_check) sx_refuse(x, "WITH CHECK OPTION");
     if (p->target->parts) sx_refuse(x, "partitions");
     if (p->slots > 1) sx_refuse(x, "UPDATE FROM or DELETE USING");
 }

@@ -73,7 +73,7 @@ static value *added_values(sql_exec *x, const plan *p, const table *from, const 
 
 static bool key_has_null(const unique_key *u, const value *row)
 {
-    for (uint32_t i = 0; i < u->n; i++)
+    for (uint32_t i = 0; i < u->n && !u->nulls_equal; i++)
         if (row[u->cols[i]].null) return true;
     return false;
 }

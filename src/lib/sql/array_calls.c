@@ -139,7 +139,7 @@ static value to_text(sql_exec *x, const expr *e, const value *v)
         if (item.null)
             strbuf_add(&b, v[2].s, v[2].n);
         else
-            value_print(of, item, &b);
+            value_write(&x->c, of, item, &b);
     }
     value r = value_text(arena_text(&x->work, b.n ? b.at : "", b.n), b.n);
     strbuf_free(&b);

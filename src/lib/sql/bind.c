@@ -246,7 +246,7 @@ bool bind_depends_on_keys(const scope *s, const query *q, uint32_t slot)
         for (uint32_t k = 0; k < r->t->n_unique; k++) {
             const unique_key *u = &r->t->unique[k];
             uint32_t c = 0;
-            while (u->primary && c < u->n && key_column(q, slot, u->cols[c])) c++;
+            while (u->primary && !u->deferrable && c < u->n && key_column(q, slot, u->cols[c])) c++;
             if (u->primary && c == u->n) return true;
         }
     }
@@ -676,7 +676,7 @@ static scope target_scope(binder *b, plan *p, const PgQuery__RangeVar *r, query 
 {
     memset(q, 0, sizeof *q);
     scope s = {.q = q};
-    p->scan = bind_view_target(b, &s, r, &p->view_where);
+    p->scan = bind_view_target(b, &s, r, p);
     if (!p->scan) p->scan = table_relation(b, &s, r);
     p->target = b->x->regs.target = p->scan->table;
     if (p->target->read_only)
@@ -769,6 +769,9 @@ static void on_conflict(binder *b, scope *s, plan *p, const PgQuery__OnConflictC
 {
     if (!c || c->action == PG_QUERY__ON_CONFLICT_ACTION__ONCONFLICT_NONE) return;
     conflict_target(b, s, p, c->infer);
+    for (uint32_t i = 0; i < p->target->n_unique; i++) /* PostgreSQL: 55000 */
+        if (p->target->unique[i].deferrable && (p->arbiter < 0 || p->arbiter == (int)i))
+            sql_refuse(CTX(b), -1, "ON CONFLICT with a deferrable constraint");
     p->conflict = ON_CONFLICT_NOTHING;
     if (c->action != PG_QUERY__ON_CONFLICT_ACTION__ONCONFLICT_UPDATE) return;
     if (p->arbiter < 0) sql_raise(CTX(b), "42601", "ON CONFLICT DO UPDATE requires a target");

@@ -135,11 +135,17 @@ join *from_item(binder *b, scope *s, const node *n);
 /* generate_series, unnest and their kin as a query; NULL: none of them. */
 query *bind_series(binder *b, scope *s, const PgQuery__FuncCall *f, const char *name);
 void use_indexes(binder *b, join *j, const expr *where);
-/* The relation of a view that is written, if the name is one of a view: rows and columns of one
-   table.  `where` is its condition. */
-join *bind_view_target(binder *b, scope *s, const PgQuery__RangeVar *r, expr **where);
+void add_relation(binder *b, scope *s, relation r, int position);
 /* The queries of WITH, and how many there were before. */
 size_t bind_with(binder *b, scope *up, const PgQuery__WithClause *w);
+
+/* bind_view.c */
+void bind_view(binder *b, plan *p, const PgQuery__ViewStmt *v);
+routine *bind_view_named(const binder *b, const char *name); /* NULL: none */
+query *bind_view_query(binder *b, const routine *r);
+/* The relation of a view that is written, if the name is one of a view: rows and columns of one
+   table.  The plan gets its condition. */
+join *bind_view_target(binder *b, scope *s, const PgQuery__RangeVar *r, plan *p);
 
 /* bind_locks.c: FOR UPDATE and its kin */
 void bind_locks(binder *b, const scope *s, query *q, const PgQuery__SelectStmt *from);
@@ -168,7 +174,7 @@ typedef struct making {
     VEC(expr *) checks;
     VEC(const char *) check_names;
     VEC(foreign_key) foreign;
-    bool behind_key; /* the constraint before was a foreign key */
+    bool behind_key, behind_unique; /* the constraint before was a foreign key, a unique one */
     scope s;
 } making;
 
@@ -198,8 +204,6 @@ const char *unique_name(binder *b, const making *m, const unique_key *u, const c
                         const char *end);
 /* bind_rename.c: RENAME of a table or column */
 void bind_rename(binder *b, plan *p, const PgQuery__RenameStmt *r);
-void bind_view(binder *b, plan *p, const PgQuery__ViewStmt *v);
-query *bind_view_query(binder *b, const routine *r);
 void bind_truncate(binder *b, plan *p, const PgQuery__TruncateStmt *t);
 
 /* bind_session.c: PREPARE, EXECUTE, cursors; false: none of them */

@@ -88,13 +88,15 @@ void bind_index(binder *b, plan *p, const PgQuery__IndexStmt *i)
     table *now = bind_table(b, i->relation);
     if (!i->unique) return;
     if (now->parts) sql_refuse(CTX(b), -1, "a unique index of a partitioned table");
-    if (i->nulls_not_distinct) sql_refuse(CTX(b), -1, "a unique index with NULLS NOT DISTINCT");
+    if (i->nulls_not_distinct && i->where_clause)
+        sql_refuse(CTX(b), -1, "a unique index with NULLS NOT DISTINCT and WHERE");
     if (i->n_index_params > 32) sql_refuse(CTX(b), -1, "a unique index of this width");
     making m = making_of(b, p, now);
     unique_key u = {.n = (uint32_t)i->n_index_params,
                     .cols = arena_array(b->mem, uint32_t, i->n_index_params + 1),
                     .keys = arena_array(b->mem, expr *, i->n_index_params + 1),
-                    .index = true};
+                    .index = true,
+                    .nulls_equal = i->nulls_not_distinct};
     if (i->where_clause) {
         u.where = bind_bool(b, &m.s, i->where_clause, "WHERE");
         u.n_keys = u.n;

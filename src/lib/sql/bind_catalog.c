@@ -1,8 +1,9 @@
 /*
  * bind_catalog.c - queries of the system catalogs, which drivers and frameworks send.
  *
- * What the catalogs hold is nothing that a log tells.  In a log that was recorded on the way, the
- * rows are not compared (S_UNSEEN) and the audit counts such queries; elsewhere they are refused.
+ * What the catalogs hold is nothing that a log tells.  In PostgreSQL's dialect, and in a log that
+ * was recorded on the way, the rows are not compared (S_UNSEEN) and the audit counts such queries;
+ * elsewhere they are refused.
  * Only a SELECT that locks nothing, names no table of the log's and calls no function of the log's
  * is taken: nothing else can depend on it.  The whole parse tree is looked at, by the descriptions
  * that libpg_query's messages carry.

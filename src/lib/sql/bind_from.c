@@ -13,12 +13,6 @@
 
 /* ---- FROM ------------------------------------------------------------------------------------ */
 
-static routine *bind_view_named(const binder *b, const char *name)
-{
-    routine *r = vs_routine(b->x->s, name, b->x->latest, 0);
-    return r && r->view ? r : NULL;
-}
-
 table *bind_table(binder *b, const PgQuery__RangeVar *r)
 {
     const char *key = table_key(b, r->catalogname, r->schemaname, r->relname, r->location);
@@ -42,7 +36,7 @@ join *join_new(binder *b, join_kind kind)
     return j;
 }
 
-static void add_relation(binder *b, scope *s, relation r, int position)
+void add_relation(binder *b, scope *s, relation r, int position)
 {
     for (size_t i = 0; i < s->rels.n; i++)
         if (!strcmp(s->rels.at[i].name, r.name))
@@ -91,60 +85,6 @@ static join *with_relation(binder *b, scope *s, const PgQuery__RangeVar *r, quer
     const char *name = r->alias ? r->alias->aliasname : r->relname;
     add_relation(b, s, (relation){.name = name_keep(b, name), .sub = j->sub, .slot = j->slot},
                  r->location);
-    return j;
-}
-
-/* The query of a view, read again. */
-query *bind_view_query(binder *b, const routine *r)
-{
-    if (++b->x->views > 50) sql_refuse(CTX(b), -1, "views nested this deep");
-    plan *p = bind_text(b->x, b->mem, NULL, r->view, strlen(r->view), NULL, 0);
-    b->x->views--;
-    b->p->reads |= p->reads;
-    b->calls |= p->nested;
-    b->p->planner_chooses = true;
-    query *q = p->q;
-    for (uint32_t i = 0; i < r->n_names; i++) q->out[i].name = r->names[i];
-    return q;
-}
-
-/* Has the view one table, and rows and columns of it alone? */
-static bool is_written(const query *q)
-{
-    bool plain = q->from && q->from->kind == J_REL && q->from->table && !q->grouped &&
-                 !q->distinct && !q->n_on && !q->n_windows && !q->limit && !q->offset &&
-                 !q->locking && !q->set && !q->n_rows;
-    for (uint32_t i = 0; plain && i < q->n_out; i++) {
-        const expr *e = q->out[i].e;
-        if (e->kind != E_COLUMN || e->up || e->slot) return false;
-        for (uint32_t k = 0; k < i; k++)
-            if (q->out[k].e->index == e->index) return false;
-    }
-    return plain;
-}
-
-join *bind_view_target(binder *b, scope *s, const PgQuery__RangeVar *r, expr **where)
-{
-    const routine *view = bind_view_named(b, r->relname);
-    const char *key = table_key(b, r->catalogname, r->schemaname, r->relname, r->location);
-    if (!view || strcmp(key, view->name) != 0 || vs_find(b->x->s, key, b->x->latest)) return NULL;
-    bool calls = b->calls;
-    query *q = bind_view_query(b, view);
-    if (!is_written(q) || b->calls != calls)
-        sql_refuse(CTX(b), r->location, "a view that is more than columns and rows of a table");
-    if (r->alias && r->alias->n_colnames) sql_refuse(CTX(b), r->location, "column aliases in FROM");
-    uint32_t *map = arena_array(b->mem, uint32_t, q->n_out + 1);
-    for (uint32_t i = 0; i < q->n_out; i++) map[i] = q->out[i].e->index;
-    join *j = join_new(b, J_REL);
-    j->table = q->from->table;
-    j->slot = s->q->slots++;
-    assert(!j->slot);
-    const char *name = r->alias ? r->alias->aliasname : r->relname;
-    add_relation(b, s,
-                 (relation){.name = name_keep(b, name), .sub = q, .slot = j->slot, .map = map},
-                 r->location);
-    *where = q->where;
-    b->p->reads = true;
     return j;
 }
 

@@ -241,6 +241,20 @@ static pl_body *body_of(binder *b, const routine *r, const char *text)
                   : pl_parse(b->x, b->mem, r->name, text, params, r->n_params);
 }
 
+/* RETURN expression: the same as a body of one SELECT.  (What it names is looked up now by
+   PostgreSQL, by us at each call: dropping it afterwards fails there.) */
+static void standard_body(binder *b, const node *n, body_options *o)
+{
+    if (n->node_case != PG_QUERY__NODE__NODE_RETURN_STMT) sql_refuse(CTX(b), -1, "BEGIN ATOMIC");
+    const char *text = pl_after(b->x, b->mem, b->text, "return");
+    size_t len = strlen(text);
+    char *made = arena_get(b->mem, len + 8);
+    memcpy(made, "SELECT ", 7);
+    memcpy(made + 7, text, len + 1);
+    o->text = made;
+    if (!o->language) o->language = "sql";
+}
+
 void bind_create_routine(binder *b, plan *p, const PgQuery__CreateFunctionStmt *c)
 {
     p->kind = S_ROUTINE;
@@ -253,8 +267,8 @@ void bind_create_routine(binder *b, plan *p, const PgQuery__CreateFunctionStmt *
     r->t = type_plain(T_VOID);
     parameters(b, r, c);
     returns(b, r, c->return_type);
-    if (c->sql_body) sql_refuse(CTX(b), -1, "a body in SQL's standard form");
     body_options o = options(b, r, c->options, c->n_options);
+    if (c->sql_body) standard_body(b, c->sql_body, &o);
     if (!o.language || !o.text) sql_refuse(CTX(b), -1, "a function without language or body");
     r->sql = !strcmp(o.language, "sql");
     if (!r->sql && strcmp(o.language, "plpgsql") != 0)

@@ -1,5 +1,5 @@
 /*
- * bind_table.c - tables, their constraints, and views.
+ * bind_table.c - tables and their constraints.
  *
  * Descriptions live as long as the store.  What alters a table makes a new description of it.
  */
@@ -7,7 +7,6 @@
 #include <stdio.h>
 
 #include "sql/bind.h"
-#include "sql/pl.h"
 
 #define CTX(b) (&(b)->x->c)
 
@@ -47,14 +46,23 @@ static const char *check_name(binder *b, const making *m, const expr *e, const c
     return default_name(b, m, &column, n == 1, "check");
 }
 
+/* What it is tested beside would come in an order that is not known here. */
+static void refuse_deferrable(binder *b, const making *m, const PgQuery__Constraint *c)
+{
+    if (m->t->n_triggers)
+        sql_refuse(CTX(b), c->location, "a deferrable constraint of a table with triggers");
+    if (m->t->parts) sql_refuse(CTX(b), c->location, "a deferrable constraint over partitions");
+}
+
 static void add_unique(binder *b, making *m, const PgQuery__Constraint *c, int column)
 {
     uint32_t n = column >= 0 ? 1 : (uint32_t)c->n_keys;
     unique_key u = {.n = n,
                     .cols = arena_array(b->mem, uint32_t, n + 1),
                     .primary = c->contype == PG_QUERY__CONSTR_TYPE__CONSTR_PRIMARY};
-    if (c->deferrable || c->nulls_not_distinct || c->n_including)
-        sql_refuse(CTX(b), c->location, "deferrable, NULLS NOT DISTINCT or INCLUDE");
+    u.nulls_equal = c->nulls_not_distinct;
+    u.deferrable = c->deferrable;
+    u.deferred = c->initdeferred;
     for (uint32_t i = 0; i < n; i++) {
         u.cols[i] = column >= 0
                         ? (uint32_t)column
@@ -62,6 +70,7 @@ static void add_unique(binder *b, making *m, const PgQuery__Constraint *c, int c
         if (u.primary) m->t->cols[u.cols[i]].not_null = true;
     }
     u.name = unique_name(b, m, &u, c->conname, "key");
+    if (u.deferrable) refuse_deferrable(b, m, c);
     arena_push(b->mem, &m->unique, u);
 }
 
@@ -78,7 +87,8 @@ static refer_action action_of(binder *b, const PgQuery__Constraint *c, const cha
     case 0: return REFER_CHECK;
     case 'c': return REFER_CASCADE;
     case 'n': return REFER_NULL;
-    default: sql_refuse(CTX(b), c->location, "ON DELETE SET DEFAULT");
+    case 'd': return REFER_DEFAULT;
+    default: sql_refuse(CTX(b), c->location, "this action of a foreign key");
     }
 }
 
@@ -103,13 +113,20 @@ static bool add_attribute(binder *b, making *m, const PgQuery__Constraint *c)
     case PG_QUERY__CONSTR_TYPE__CONSTR_ATTR_DEFERRED: break;
     default: return false;
     }
-    if (!m->behind_key)
-        sql_refuse(CTX(b), c->location, "a deferrable constraint that is not a foreign key");
+    bool deferred = c->contype == PG_QUERY__CONSTR_TYPE__CONSTR_ATTR_DEFERRED;
+    if (m->behind_unique) {
+        unique_key *u = &m->unique.at[m->unique.n - 1];
+        u->deferrable = true;
+        u->deferred |= deferred;
+        refuse_deferrable(b, m, c);
+        return true;
+    }
+    if (!m->behind_key) sql_refuse(CTX(b), c->location, "a deferrable constraint of this kind");
     foreign_key *f = &m->foreign.at[m->foreign.n - 1];
     assert(m->foreign.n);
     f->deferrable = true;
     refuse_late_restrict(b, c, f);
-    f->deferred |= c->contype == PG_QUERY__CONSTR_TYPE__CONSTR_ATTR_DEFERRED;
+    f->deferred |= deferred;
     return true;
 }
 
@@ -141,9 +158,10 @@ static void add_foreign(binder *b, making *m, const PgQuery__Constraint *c, int 
         if (c->n_pk_attrs != n) sql_raise(CTX(b), "42830", "number of columns disagrees");
         key_columns(b, t, c->pk_attrs, n, f.refs);
     }
-    bool found = false;
+    bool found = false, late = false;
     for (uint32_t i = 0; i < n_unique && !found; i++) {
         uint32_t hits = 0;
+        late = unique[i].deferrable;
         if (!c->n_pk_attrs && unique[i].primary && unique[i].n == n) {
             memcpy(f.refs, unique[i].cols, n * sizeof *f.refs);
             found = true;
@@ -153,6 +171,7 @@ static void add_foreign(binder *b, making *m, const PgQuery__Constraint *c, int 
         found |= c->n_pk_attrs && hits == n && unique[i].n == n;
     }
     if (!found) sql_raise(CTX(b), "42830", "there is no unique constraint matching given keys");
+    if (late) sql_refuse(CTX(b), c->location, "a foreign key to a deferrable constraint");
     for (uint32_t i = 0; i < n; i++)
         if (!compares_alike(m->t->cols[f.cols[i]].t.id, t->cols[f.refs[i]].t.id))
             sql_refuse(CTX(b), c->location, "a foreign key of another type than what it refers to");
@@ -173,6 +192,8 @@ void add_constraint(binder *b, making *m, const PgQuery__Constraint *c, int colu
 {
     if (add_attribute(b, m, c)) return;
     m->behind_key = c->contype == PG_QUERY__CONSTR_TYPE__CONSTR_FOREIGN;
+    m->behind_unique = c->contype == PG_QUERY__CONSTR_TYPE__CONSTR_UNIQUE ||
+                       c->contype == PG_QUERY__CONSTR_TYPE__CONSTR_PRIMARY;
     switch (c->contype) {
     case PG_QUERY__CONSTR_TYPE__CONSTR_NULL:
     case PG_QUERY__CONSTR_TYPE__CONSTR_IDENTITY: break;
@@ -296,7 +317,7 @@ void bind_create_table(binder *b, plan *p, const PgQuery__CreateStmt *c)
     making_done(&m);
 }
 
-/* ---- changes of tables, views ---------------------------------------------------------------- */
+/* ---- changes of tables ----------------------------------------------------------------------  */
 
 /* What there is, to be added to. */
 making making_of(binder *b, plan *p, table *now)
@@ -346,52 +367,6 @@ void making_done(making *m)
     m->t->check_names = m->check_names.at;
     m->t->n_foreign = (uint32_t)m->foreign.n;
     m->t->foreign = m->foreign.at;
-}
-
-/* CREATE OR REPLACE VIEW keeps the columns that there are, and may add others. */
-static void replace_view(binder *b, const PgQuery__ViewStmt *v, const query *q)
-{
-    const routine *old = vs_routine(b->x->s, v->view->relname, b->x->latest, 0);
-    if (!v->replace || !old || !old->view) return;
-    const query *was = bind_view_query(b, old);
-    for (uint32_t i = 0; i < was->n_out; i++) {
-        const char *name = i < v->n_aliases ? string_of(b, v->aliases[i], -1)
-                           : i < q->n_out   ? q->out[i].name
-                                            : "";
-        type_id t = i < q->n_out ? q->out[i].e->t.id : T_VOID;
-        if (t != was->out[i].e->t.id || strcmp(name, was->out[i].name) != 0)
-            sql_raise(CTX(b), "42P16", "cannot change column \"%s\" of view", was->out[i].name);
-        if (q->out[i].e->t.width != was->out[i].e->t.width ||
-            q->out[i].e->t.scale != was->out[i].e->t.scale || t == T_UNKNOWN)
-            sql_refuse(CTX(b), v->view->location, "CREATE OR REPLACE of a view of other widths");
-    }
-}
-
-void bind_view(binder *b, plan *p, const PgQuery__ViewStmt *v)
-{
-    p->kind = S_VIEW;
-    p->quiet = v->replace;
-    if (v->n_options || v->with_check_option > PG_QUERY__VIEW_CHECK_OPTION__NO_CHECK_OPTION ||
-        *v->view->schemaname || *v->view->relpersistence != 'p')
-        sql_refuse(CTX(b), v->view->location, "this kind of view");
-    routine *r = p->routine = arena_get(b->mem, sizeof *r);
-    memset(r, 0, sizeof *r);
-    r->name = name_keep(b, v->view->relname);
-    r->view = pl_after(b->x, b->mem, b->text, "as");
-    r->n_names = (uint32_t)v->n_aliases;
-    r->names = arena_array(b->mem, const char *, v->n_aliases + 1);
-    for (size_t i = 0; i < v->n_aliases; i++)
-        r->names[i] = name_keep(b, string_of(b, v->aliases[i], -1));
-    b->x->views++;
-    const query *q = bind_query(b, v->query); /* what is wrong with it is told now */
-    b->x->views--;
-    replace_view(b, v, q);
-    if (v->n_aliases > q->n_out) sql_raise(CTX(b), "42601", "more columns than the query has");
-    for (uint32_t i = 0; i < q->n_out; i++)
-        for (uint32_t k = 0; k < i && !v->n_aliases; k++)
-            if (!strcmp(q->out[i].name, q->out[k].name))
-                sql_raise(CTX(b), "42701", "column \"%s\" specified more than once",
-                          q->out[i].name);
 }
 
 void bind_truncate(binder *b, plan *p, const PgQuery__TruncateStmt *t)

@@ -43,6 +43,9 @@ static void refuse_trigger(binder *b, const PgQuery__CreateTrigStmt *c, const ta
     for (uint32_t i = 0; i < t->n_cols; i++)
         if (t->cols[i].computed && !column_hidden(&t->cols[i]))
             sql_refuse(CTX(b), -1, "a trigger of a table with generated columns");
+    for (uint32_t i = 0; i < t->n_unique; i++)
+        if (t->unique[i].deferrable)
+            sql_refuse(CTX(b), -1, "a trigger of a table with a deferrable unique constraint");
     bool keys = t->n_foreign || refer_child(b->x, t, NULL, 0);
     if (keys && strcmp(c->trigname, "RI_ConstraintTrigger_z") < 0)
         sql_refuse(CTX(b), -1, "a trigger whose name comes before those of foreign keys");

@@ -49,7 +49,8 @@ const char *node_title(binder *b, const node *n)
 
 /* Settings that change no answer but whether a statement is given up, or which isolation later
    transactions have, which a log says of each; a dash: all that begin so.  (autocommit: MySQL;
-   timezone: what depends on it is refused, wherever it is) */
+   timezone,
+   intervalstyle: what depends on it is refused, wherever it is) */
 static const char *const harmless_settings[] = {
     "application_name",
     "auto_explain-",
@@ -71,6 +72,7 @@ static const char *const harmless_settings[] = {
     "from_collapse_limit",
     "geqo-",
     "hash_mem_multiplier",
+    "intervalstyle",
     "jit-",
     "join_collapse_limit",
     "log_-",

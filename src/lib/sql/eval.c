@@ -347,8 +347,8 @@ static value texts(sql_exec *x, const expr *e, frame *f)
     strbuf_init(&b, x->work.mem);
     for (uint32_t i = e->op ? 1 : 0; i < e->n; i++) {
         if (v[i].null) continue;
-        if (any && e->op) value_print(e->arg[0]->t.id, v[0], &b);
-        value_print(e->arg[i]->t.id, v[i], &b);
+        if (any && e->op) value_write(&x->c, e->arg[0]->t.id, v[0], &b);
+        value_write(&x->c, e->arg[i]->t.id, v[i], &b);
         any = true;
     }
     value r = value_text(arena_text(&x->work, b.n ? b.at : "", b.n), b.n);

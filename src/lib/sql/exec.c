@@ -49,7 +49,7 @@ static void exec_writes(sql_exec *x, const plan *p)
 void exec_inner(sql_exec *x, const plan *p, sql_result *out)
 {
     size_t kept_from = x->regs.kept_from, after = x->after.n, refers = x->refers.n,
-           refers_from = x->regs.refers_from;
+           refers_from = x->regs.refers_from, rekeys = x->rekeys.n;
     assert(kept_from <= x->kept.n && refers_from <= refers);
     assert(p->n_params <= x->regs.n_params || x->regs.pl || !p->n_params);
     assert(p->catalog == x->s->catalog && "bound to the catalog that is there");
@@ -66,6 +66,7 @@ void exec_inner(sql_exec *x, const plan *p, sql_result *out)
     else
         exec_modify(x, p, out);
     x->validating = p->kind == S_ALTER;
+    if (x->rekeys.n > rekeys) late_uniques_check(x, rekeys);
     if (x->refers.n > refers) refer_check(x);
     if (x->after.n > after) triggers_after(x, after, p->kind == S_INSERT && !p->q && !p->n_writes);
     x->regs.refers_from = refers_from;
@@ -89,6 +90,7 @@ void exec_plan(sql_exec *x, const plan *p, sql_result *out)
     x->sole_target = false;
     memset(&x->refers, 0, sizeof x->refers);
     memset(&x->after, 0, sizeof x->after);
+    memset(&x->rekeys, 0, sizeof x->rekeys);
     x->regs.several_rows = false;
     x->regs.refers_from = 0;
     x->regs.kept_from = 0;
@@ -136,7 +138,9 @@ bool sql_unclear(const sql_exec *x, const plan *p, const char *state, const char
     bool data = (state && !strncmp(state, "22", 2)) || (other && !strncmp(other, "22", 2));
     if (state && other) { /* one row: the order of tests is PostgreSQL's, and ours */
         bool one_row = p->kind == S_INSERT && p->n_rows == 1;
-        return state[0] == '2' && other[0] == '2' && !one_row;
+        bool both = (state[0] == '2' || !strcmp(state, "44000")) &&
+                    (other[0] == '2' || !strcmp(other, "44000"));
+        return both && !one_row;
     }
     return data && x->planner_chose;
 }

@@ -65,6 +65,7 @@ typedef struct exec_view {
     exec_regs regs;
     sql_place place;                /* sql_context.place */
     size_t kept, refers, after;     /* lengths of sql_exec.kept, .refers and .after */
+    size_t rekeys;                  /* and of .rekeys */
     uint32_t state, valid_from;     /* given back by sql_exec.view, at levels that change them */
     size_t choice, seen, seen_from; /* owned by the function that chooses states */
 } exec_view;
@@ -102,7 +103,15 @@ typedef struct late_key {
     const foreign_key *f;
     const value *key;
     bool gone;
+    const unique_key *u; /* or a unique constraint of `child`, for this row; `f` is NULL */
+    uint32_t row;
 } late_key;
+
+/* A key that a row was given, of a constraint that is not tested at once. */
+typedef struct key_event {
+    table *t;
+    uint32_t key, row;
+} key_event;
 
 /* A row whose AFTER triggers run when the statement ends. */
 typedef struct after_event {
@@ -196,6 +205,7 @@ typedef struct sql_exec {
     VEC(constraint_mode) modes;
     VEC(late_key) late;
     VEC(refer_event) refers; /* rows whose foreign keys are tested when the statement ends */
+    VEC(key_event) rekeys;   /* unique keys that are */
 } sql_exec;
 
 typedef struct frame {
@@ -226,6 +236,13 @@ void exec_planned(sql_exec *x, const plan *p);
 /* foreign_keys.c: a row was written; at the end of the statement. */
 void refer_note(sql_exec *x, table *t, const value *before, const value *after);
 void refer_check(sql_exec *x);
+/* Is a constraint tested at the commit, as SET CONSTRAINTS has it? */
+bool refer_is_late(const sql_exec *x, const char *name, bool deferrable, bool deferred);
+/* late_uniques.c: a row was given a key of a DEFERRABLE constraint; those noted from `from` on are
+   tested, or put off; one that was put off is tested. */
+void late_unique_note(sql_exec *x, table *t, uint32_t key, uint32_t row);
+void late_uniques_check(sql_exec *x, size_t from);
+void late_unique_test(sql_exec *x, const late_key *k);
 /* What was put off until now, by constraints that are DEFERRABLE. */
 void refer_late(sql_exec *x);
 /* SET CONSTRAINTS */

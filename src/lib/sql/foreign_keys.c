@@ -130,6 +130,14 @@ static void kinds(const sql_exec *x, const table *t, bool deleted, int depth, bo
     }
 }
 
+static value default_of(sql_exec *x, const table_column *c)
+{
+    frame none = {NULL, NULL, NULL};
+    value v = c->fallback ? eval(x, c->fallback, &none) : value_null();
+    if (v.open) sql_refuse(&x->c, -1, "SET DEFAULT of a value that the database chooses");
+    return v;
+}
+
 /* ON DELETE, ON UPDATE of one child row. */
 static void follow(sql_exec *x, table *child, const foreign_key *f, uint32_t r, const value *after,
                    bool open)
@@ -147,25 +155,28 @@ static void follow(sql_exec *x, table *child, const foreign_key *f, uint32_t r, 
     }
     const value *old = v->cols;
     value *row = NULL;
-    if (after || action == REFER_NULL) {
+    if (after || action == REFER_NULL || action == REFER_DEFAULT) {
         row = arena_array(&x->work, value, child->n_cols + 1);
         memcpy(row, old, child->n_cols * sizeof *row);
         for (uint32_t i = 0; i < f->n; i++)
-            row[f->cols[i]] = action == REFER_NULL ? value_null() : after[f->refs[i]];
+            row[f->cols[i]] = action == REFER_NULL      ? value_null()
+                              : action == REFER_DEFAULT ? default_of(x, &child->cols[f->cols[i]])
+                                                        : after[f->refs[i]];
         for (uint32_t i = 0; i < f->n; i++) exec_column_changes(x, &child->cols[f->cols[i]]);
         for (uint32_t i = 0; i < child->n_cols; i++)
             if (child->cols[i].computed)
-                sql_refuse(&x->c, -1, "ON UPDATE or SET NULL in a table with computed columns");
+                sql_refuse(&x->c, -1,
+                           "ON UPDATE or SET of a foreign key in a table with computed columns");
         for (uint32_t i = 0; i < child->n_cols; i++)
             if (child->cols[i].not_null && row[i].null)
                 sql_raise(&x->c, "23502", "null value violates not-null constraint");
         if (child->n_checks || child->n_unique > 1)
-            sql_refuse(&x->c, -1, "ON UPDATE or SET NULL in a table with other constraints");
+            sql_refuse(&x->c, -1, "ON UPDATE or SET of a foreign key beside other constraints");
         for (uint32_t i = 0; i < child->n_unique; i++)
             for (uint32_t k = 0; k < child->unique[i].n; k++)
                 for (uint32_t c = 0; c < f->n; c++)
                     if (child->unique[i].cols[k] == f->cols[c])
-                        sql_refuse(&x->c, -1, "ON UPDATE or SET NULL of a key");
+                        sql_refuse(&x->c, -1, "ON UPDATE or SET of a foreign key that is a key");
     }
     vs_update(x->s, child, r, row, x->regs.cid);
     refer_note(x, child, old, row);
@@ -175,14 +186,19 @@ static void check_from(sql_exec *x, size_t from);
 
 /* ---- tested at the commit -------------------------------------------------------------------- */
 
+bool refer_is_late(const sql_exec *x, const char *name, bool deferrable, bool deferred)
+{
+    bool late = deferred;
+    for (size_t i = 0; deferrable && i < x->modes.n; i++) {
+        const char *said = x->modes.at[i].name;
+        if (!said || (name && !strcmp(said, name))) late = x->modes.at[i].deferred;
+    }
+    return deferrable && late && !x->validating;
+}
+
 static bool is_late(const sql_exec *x, const foreign_key *f)
 {
-    bool late = f->deferred;
-    for (size_t i = 0; f->deferrable && i < x->modes.n; i++) {
-        const char *name = x->modes.at[i].name;
-        if (!name || (f->name && !strcmp(name, f->name))) late = x->modes.at[i].deferred;
-    }
-    return f->deferrable && late && !x->validating;
+    return refer_is_late(x, f->name, f->deferrable, f->deferred);
 }
 
 /* The columns `of` of the row hold the key, or held it. */
@@ -199,11 +215,16 @@ static void put_off(sql_exec *x, table *child, table *parent, const foreign_key 
         if (t == T_NUMERIC) sql_refuse(&x->c, -1, "a deferred foreign key of numerics");
         if (type_is_bytes(t)) key[i].s = arena_text(&x->held, key[i].s, key[i].n);
     }
-    vec_push(x->s->mem, &x->late, ((late_key){child, parent, f, key, gone}));
+    vec_push(x->s->mem, &x->late,
+             ((late_key){.child = child, .parent = parent, .f = f, .key = key, .gone = gone}));
 }
 
 static void test_late(sql_exec *x, const late_key *k)
 {
+    if (k->u) {
+        late_unique_test(x, k);
+        return;
+    }
     uint32_t columns = k->child->n_cols;
     const foreign_key *f = k->f;
     assert(f->deferrable && f->n && (k->parent != NULL) == k->gone);
@@ -238,6 +259,15 @@ void refer_late(sql_exec *x)
     x->late.n = 0;
 }
 
+/* Which of two constraints fails first is not looked into. */
+static void refuse_both_kinds(sql_exec *x)
+{
+    size_t uniques = 0;
+    for (size_t i = 0; i < x->late.n; i++) uniques += x->late.at[i].u != NULL;
+    if (uniques && uniques < x->late.n)
+        sql_refuse(&x->c, -1, "SET CONSTRAINTS with keys of both kinds to be tested");
+}
+
 void refer_modes(sql_exec *x, const plan *p)
 {
     for (uint32_t i = 0; i < p->n_names; i++) {
@@ -247,19 +277,25 @@ void refer_modes(sql_exec *x, const plan *p)
                 const foreign_key *f = &x->s->tables.at[t]->foreign[k];
                 known |= f->deferrable && f->name && !strcmp(f->name, p->names[i]);
             }
+        for (size_t t = 0; t < x->s->tables.n; t++)
+            for (uint32_t k = 0; k < x->s->tables.at[t]->n_unique; k++) {
+                const unique_key *u = &x->s->tables.at[t]->unique[k];
+                known |= u->deferrable && u->name && !strcmp(u->name, p->names[i]);
+            }
         if (!known)
             sql_refuse(&x->c, -1,
-                       "SET CONSTRAINTS of a name that is not a deferrable foreign key, \"%s\"",
+                       "SET CONSTRAINTS of a name that is no deferrable constraint, \"%s\"",
                        p->names[i]);
         vec_push(x->s->mem, &x->modes, ((constraint_mode){p->names[i], p->cascade}));
     }
     if (!p->n_names) vec_push(x->s->mem, &x->modes, ((constraint_mode){NULL, p->cascade}));
     size_t all = x->late.n, kept = 0; /* those that are not deferred any more are tested now */
+    refuse_both_kinds(x);
     x->late.n = 0;
     for (size_t i = 0; i < all; i++) {
         late_key k = x->late.at[i];
-        assert(k.child && k.key);
-        if (is_late(x, k.f))
+        assert(k.child && (k.key || k.u));
+        if (k.u ? refer_is_late(x, k.u->name, true, k.u->deferred) : is_late(x, k.f))
             x->late.at[kept++] = k;
         else
             test_late(x, &k);
@@ -269,6 +305,19 @@ void refer_modes(sql_exec *x, const plan *p)
 }
 
 /* ---- tested at the end of the statement ------------------------------------------------------ */
+
+/* SET DEFAULT leaves the key as it is where it is the default: then the parent must stay. */
+static void still_referred(sql_exec *x, table *child, table *parent, const foreign_key *f,
+                           const value *key)
+{
+    row_list rows = rows_with(x, child, f->cols, key, f->refs, f->n);
+    for (size_t r = 0; r < rows.n; r++) {
+        const row_version *v = exec_now(x, child, rows.at[r]);
+        if (v && !v->dead && same_key(child, v->cols, f->cols, key, f->refs, f->n) &&
+            !key_stays(x, parent, f, key))
+            sql_raise(&x->c, "23503", "row is still referenced from table \"%s\"", child->name);
+    }
+}
 
 static void check_children(sql_exec *x, const refer_event *e, bool open)
 {
@@ -296,6 +345,7 @@ static void check_children(sql_exec *x, const refer_event *e, bool open)
                     follow(x, child, f, rows.at[r], e->after, open);
             }
             check_from(x, before); /* what follows from that, before the next key */
+            if (action == REFER_DEFAULT) still_referred(x, child, t, f, e->before);
         }
     }
 }

@@ -292,7 +292,7 @@ static void put_item(sql_exec *x, format_item item, type_id t, value v, strbuf *
     assert(item.kind == 's' || item.kind == 'I' || item.kind == 'L');
     strbuf_init(&raw, x->work.mem);
     strbuf_init(&done, x->work.mem);
-    if (!v.null) value_print(t, v, &raw);
+    if (!v.null) value_write(&x->c, t, v, &raw);
     const char *s = raw.n ? raw.at : "";
     if (item.kind == 'I')
         put_name(&done, s, raw.n);

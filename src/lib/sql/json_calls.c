@@ -440,13 +440,13 @@ static void put_json(sql_exec *x, strbuf *b, type_id t, value v, bool jsonb)
     } else if (t == T_BOOL) {
         strbuf_str(b, v.i ? "true" : "false");
     } else if (type_rank(t) || t == T_JSON || t == T_JSONB) {
-        value_print(t, v, b);
+        value_write(&x->c, t, v, b);
     } else {
         if (t == T_STAMPTZ || type_is_float(t))
             sql_refuse(&x->c, -1, "%s made into json", type_name(t));
         strbuf text;
         strbuf_init(&text, x->work.mem);
-        value_print(t, v, &text);
+        value_write(&x->c, t, v, &text);
         if (t == T_STAMP && text.n > 10) text.at[10] = 'T';
         jsonb_put_string(b, text.at, text.n);
         strbuf_free(&text);
@@ -485,7 +485,7 @@ static value build_object(sql_exec *x, const expr *e, const value *v)
         if (t == T_BOOL)
             strbuf_str(&key, v[i].i ? "true" : "false");
         else
-            value_print(t, v[i], &key);
+            value_write(&x->c, t, v[i], &key);
         jsonb_put_string(&b, key.n ? key.at : "", key.n);
         strbuf_free(&key);
         strbuf_str(&b, " : ");

@@ -187,6 +187,7 @@ void exec_merge(sql_exec *x, const plan *p, sql_result *out)
     x->pairs.n = from;
     refuse_twice(x, &changed);
     for (uint32_t k = 0; k < p->target->n_unique && all.n > 1; k++)
-        refuse_order(x, p->target, &p->target->unique[k], &all);
+        if (!p->target->unique[k].deferrable)
+            refuse_order(x, p->target, &p->target->unique[k], &all);
     write_all(x, p, &all, out);
 }

@@ -53,11 +53,19 @@ static void check_row(sql_exec *x, const table *t, const value *row)
     }
 }
 
+/* WITH CHECK OPTION of the view, tested after everything that the table asks of its rows. */
+static void check_view(sql_exec *x, const plan *p, const value *row)
+{
+    frame f = {&row, NULL, NULL};
+    if (p->view_check && !eval_true(x, p->view_check, &f))
+        sql_raise(&x->c, "44000", "new row violates check option for view");
+}
+
 bool modify_key_null(const unique_key *u, const value *row)
 {
     assert(u->n && u->cols);
     for (uint32_t i = 0; i < u->n; i++)
-        if (row[u->cols[i]].null || row[u->cols[i]].open) return true;
+        if ((row[u->cols[i]].null && !u->nulls_equal) || row[u->cols[i]].open) return true;
     return false;
 }
 
@@ -114,6 +122,20 @@ static uint32_t holder(sql_exec *x, table *t, const unique_key *u, const value *
         if (r != self && v && !v->dead && key_same(t, u, row, v->cols)) return r;
     }
     return NO_ROW;
+}
+
+bool modify_is_taken(sql_exec *x, table *t, const unique_key *u, const value *row, uint32_t self)
+{
+    return holder(x, t, u, row, self) != NO_ROW;
+}
+
+/* The row was given new keys: those that are tested later. */
+static void note_late_keys(sql_exec *x, table *t, const value *old, const value *row, uint32_t r)
+{
+    for (uint32_t i = 0; i < t->n_unique; i++)
+        if (t->unique[i].deferrable && !(old && key_same(t, &t->unique[i], row, old)) &&
+            !modify_key_null(&t->unique[i], row))
+            late_unique_note(x, t, i, r);
 }
 
 /* ON CONFLICT DO NOTHING locks nothing: what it found may have gone, or changed, before the commit.
@@ -280,12 +302,15 @@ static void update_instead(sql_exec *x, const plan *p, uint32_t r, value *propos
     partition_stays(x, t, v->cols, row);
     check_row(x, t, row);
     for (uint32_t i = 0; i < t->n_unique; i++)
-        if (!key_same(t, &t->unique[i], row, v->cols) &&
+        if (!t->unique[i].deferrable && !key_same(t, &t->unique[i], row, v->cols) &&
             holder(x, t, &t->unique[i], row, r) != NO_ROW)
             sql_raise(&x->c, "23505", "duplicate key value violates unique constraint");
     refer_note(x, t, v->cols, row);
     if (t->n_triggers) triggers_note(x, p, TRIGGER_UPDATE, v->cols, row);
+    const value *was = v->cols;
     vs_update(x->s, t, r, row, x->regs.cid);
+    note_late_keys(x, t, was, row, r);
+    check_view(x, p, row);
     slots[0] = row;
     returning(x, p, &f, out, rows);
 }
@@ -328,12 +353,13 @@ void modify_insert_row(sql_exec *x, const plan *p, value *row, sql_result *out, 
         break;
     }
     for (uint32_t i = 0; i < t->n_unique; i++)
-        if (holder(x, t, &t->unique[i], row, NO_ROW) != NO_ROW)
+        if (!t->unique[i].deferrable && holder(x, t, &t->unique[i], row, NO_ROW) != NO_ROW)
             sql_raise(&x->c, "23505", "duplicate key value violates unique constraint");
     for (uint32_t i = 0; i < t->n_unique; i++) note_twins(x, t, &t->unique[i], row);
-    vs_insert(x->s, t, row, x->regs.cid);
+    note_late_keys(x, t, NULL, row, vs_insert(x->s, t, row, x->regs.cid));
     refer_note(x, t, NULL, row);
     if (t->n_triggers) triggers_note(x, p, TRIGGER_INSERT, NULL, row);
+    check_view(x, p, row);
     const value *slots[2] = {row, NULL};
     frame f = {slots, NULL, NULL};
     returning(x, p, &f, out, rows);
@@ -553,13 +579,15 @@ void modify_update_row(sql_exec *x, const plan *p, uint32_t r, const value *old,
     for (uint32_t k = 0; k < t->n_unique; k++) {
         const unique_key *u = &t->unique[k];
         if ((!sets(p, u) && !t->n_triggers) || key_same(t, u, row, old)) continue;
-        if (holder(x, t, u, row, r) != NO_ROW)
+        if (!u->deferrable && holder(x, t, u, row, r) != NO_ROW)
             sql_raise(&x->c, "23505", "duplicate key value violates unique constraint");
         note_twins(x, t, u, row);
     }
     vs_update(x->s, t, r, row, x->regs.cid);
+    note_late_keys(x, t, old, row, r);
     refer_note(x, t, old, row);
     if (t->n_triggers) triggers_note(x, p, TRIGGER_UPDATE, old, row);
+    check_view(x, p, row);
 }
 
 void modify_delete_row(sql_exec *x, const plan *p, uint32_t r, const value *old)
@@ -589,7 +617,8 @@ static void update(sql_exec *x, const plan *p, sql_result *out)
         uint32_t r = all.at[i].row;
         if (t->n_triggers && !before_update(x, p, r, old, row, all.n > 1)) continue;
         for (uint32_t k = 0; k < t->n_unique; k++)
-            if ((t->n_triggers || sets(p, &t->unique[k])) && !key_same(t, &t->unique[k], row, old))
+            if ((t->n_triggers || sets(p, &t->unique[k])) && !t->unique[k].deferrable &&
+                !key_same(t, &t->unique[k], row, old))
                 order_matters(x, p, &all, i, k, row, keys);
         modify_update_row(x, p, r, old, row);
         slots[0] = row;
@@ -871,7 +900,7 @@ static void refuse_beside_late(sql_exec *x, const plan *p)
     bool schema =
         p->kind == S_ALTER || p->kind == S_DROP || p->kind == S_TRUNCATE || p->kind == S_REFRESH;
     if (schema && x->late.n)
-        sql_refuse(&x->c, -1, "ALTER, DROP or TRUNCATE before deferred foreign keys are tested");
+        sql_refuse(&x->c, -1, "ALTER, DROP or TRUNCATE before deferred constraints are tested");
 }
 
 void exec_modify(sql_exec *x, const plan *p, sql_result *out)

@@ -17,6 +17,8 @@ value *modify_set_row(sql_exec *x, const plan *p, const value *old, frame *f, ui
 /* Tests the constraints of a row that takes another one's place, and writes it. */
 void modify_update_row(sql_exec *x, const plan *p, uint32_t r, const value *old, value *row);
 void modify_delete_row(sql_exec *x, const plan *p, uint32_t r, const value *old);
+/* Has another row than `self` the key now? */
+bool modify_is_taken(sql_exec *x, table *t, const unique_key *u, const value *row, uint32_t self);
 /* Do both rows have the key, without nulls? */
 bool modify_same_key(const table *t, const unique_key *u, const value *a, const value *b);
 /* No other row has this key: it has a null, or what a sequence gave and nobody saw. */

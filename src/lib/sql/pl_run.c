@@ -36,7 +36,7 @@ value pl_cast(sql_exec *x, value v, type from, type to)
         return value_cast(&x->c, v, from, to, CAST_ASSIGN);
     strbuf b;
     strbuf_init(&b, x->work.mem);
-    value_print(from.id, v, &b);
+    value_write(&x->c, from.id, v, &b);
     const char *text = arena_text(&x->work, b.at, b.n);
     size_t n = b.n;
     strbuf_free(&b);
@@ -53,6 +53,7 @@ void exec_enter(sql_exec *x, exec_view *v, bool fresh)
                      .kept = x->kept.n,
                      .refers = x->refers.n,
                      .after = x->after.n,
+                     .rekeys = x->rekeys.n,
                      .state = x->state,
                      .valid_from = x->valid_from};
     if (x->view) x->view(x->ud, v, VIEW_SAVE);
@@ -77,6 +78,7 @@ void exec_leave(sql_exec *x, const exec_view *v)
     x->kept.n = v->kept;
     x->refers.n = v->refers;
     x->after.n = v->after;
+    x->rekeys.n = v->rekeys;
 }
 
 static void step(sql_exec *x, uint32_t line)
@@ -719,7 +721,7 @@ static const char *message_of(sql_exec *x, const pl_stmt *s)
             if (v.null)
                 strbuf_str(&b, "<NULL>");
             else
-                value_print(from.id, v, &b);
+                value_write(&x->c, from.id, v, &b);
         }
     }
     if (at < s->args.n) sql_refuse(&x->c, -1, "RAISE with too many arguments");

@@ -389,6 +389,7 @@ typedef struct plan {
     uint32_t slots; /* of UPDATE and DELETE */
     expr *where;
     expr *view_where; /* what the view that is written asks of rows; a part of `where` */
+    expr *view_check; /* the same, if rows that are written must fulfil it, too */
     uint32_t n_set;
     set_clause *set;
     conflict_kind conflict;

@@ -51,7 +51,9 @@ typedef struct unique_key {
     uint32_t n;
     uint32_t *cols;
     bool primary;
-    bool index;       /* made by CREATE UNIQUE INDEX: no constraint */
+    bool index;                /* made by CREATE UNIQUE INDEX: no constraint */
+    bool nulls_equal;          /* NULLS NOT DISTINCT */
+    bool deferrable, deferred; /* tested when the statement or the transaction ends */
     const void *same; /* of the key that it was before columns were renumbered; NULL: `cols` */
     const char *name; /* NULL: PostgreSQL's choice of a name, which we do not know */
     uint32_t n_keys;  /* of an index of expressions, or with WHERE: what ON CONFLICT must name */
@@ -59,7 +61,7 @@ typedef struct unique_key {
     expr *where;
 } unique_key;
 
-typedef enum refer_action { REFER_CHECK, REFER_CASCADE, REFER_NULL } refer_action;
+typedef enum refer_action { REFER_CHECK, REFER_CASCADE, REFER_NULL, REFER_DEFAULT } refer_action;
 
 typedef struct foreign_key {
     uint32_t n;
@@ -149,6 +151,7 @@ struct routine { /* a function or procedure */
     struct pl_body *body;
     const char *source; /* RETURN_TRIGGER: the text of the body */
     const char *view;   /* the text of a view's query, instead of all this */
+    bool checked;       /* of a view: WITH CHECK OPTION */
     uint32_t n_names;
     const char **names; /* of its columns, if they are given */
     uint32_t created, dropped;

@@ -508,6 +508,13 @@ static bool array_cast_exists(type_id from, type_id to, cast_kind kind)
     return type_is_text(to) ? kind != CAST_IMPLICIT : type_is_text(from) && kind == CAST_EXPLICIT;
 }
 
+void value_write(sql_context *c, type_id t, value v, strbuf *out)
+{
+    if (c->styled && (type_is_array(t) ? type_element(t) : t) == T_INTERVAL)
+        sql_refuse(c, -1, "an interval as text, where IntervalStyle is set");
+    value_print(t, v, out);
+}
+
 bool cast_exists(type_id from, type_id to, cast_kind kind)
 {
     if (from == to) return true;
@@ -577,7 +584,7 @@ static value cast_plain(sql_context *c, value v, type from, type to, cast_kind k
             return to_width(c, v.i ? value_text("true", 4) : value_text("false", 5), to, kind);
         strbuf b;
         strbuf_init(&b, c->work->mem);
-        value_print(f, v, &b);
+        value_write(c, f, v, &b);
         value r = value_text(arena_text(c->work, b.at, b.n), b.n);
         strbuf_free(&b);
         return to_width(c, r, to, kind);

@@ -86,6 +86,7 @@ typedef struct sql_context {
     sql_place place;
     bool unparsed; /* the last statement that was read is none of PostgreSQL's grammar */
     bool exact;    /* what is raised has PostgreSQL's own message */
+    bool styled;   /* the log sets IntervalStyle: how an interval is written is not known */
     const struct enum_list *enums;
 } sql_context;
 
@@ -209,6 +210,8 @@ bool value_identical(type_id t, value a, value b);
 uint64_t value_hash(type_id t, value v);
 /* The text that PostgreSQL's output function gives. */
 void value_print(type_id t, value v, strbuf *out);
+/* The same as a part of an answer: refused where a setting decides about it. */
+void value_write(sql_context *c, type_id t, value v, strbuf *out);
 /* The input function of a type, with its width applied as by an assignment. */
 value value_parse(sql_context *c, type t, const char *s, size_t n);
 
