@@ -157,6 +157,9 @@ typedef struct {
 
 /* The format that it was read from, by its name; "ratel" if it was built here. */
 RATEL_API const char *ratel_history_format(const ratel_history *h);
+/* Is a recording complete, by its end mark?  0: lines are missing, *lines of them (0: it was cut
+   off, and nobody knows how many).  Histories without a recorder count as complete. */
+RATEL_API int ratel_history_complete(const ratel_history *h, uint64_t *lines);
 RATEL_API int ratel_history_stat(ratel_stat *out, ratel *r, const ratel_history *h);
 
 /* --- histories: building -------------------------------------------------------------------- */

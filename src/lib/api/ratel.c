@@ -13,6 +13,7 @@
 #define RATEL_EXPERIMENTAL
 #include "ratel.h"
 
+#include "history/cut_off.h"
 #include "api/api_internal.h"
 #include "base/clock.h"
 #include "commit.h"
@@ -481,6 +482,13 @@ void ratel_history_free(ratel_history *h)
 const char *ratel_history_format(const ratel_history *h)
 {
     return h ? h->format : "";
+}
+
+int ratel_history_complete(const ratel_history *h, uint64_t *lines)
+{
+    uint64_t missing = h && h->model ? history_count_lines(h->model).missing : 0;
+    if (lines) *lines = missing;
+    return !missing && (!h || !h->model || !history_cut_off(h->model));
 }
 
 /* --- looking ---------------------------------------------------------------------------------- */

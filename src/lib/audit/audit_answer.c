@@ -160,9 +160,11 @@ void answer_refused(engine *e, audit_answer *a)
 
 void answer_warnings(engine *e, audit_answer *a, uint32_t unknown)
 {
-    const char **w = arena_array(&e->kept, const char *, 5);
+    const char **w = arena_array(&e->kept, const char *, 7);
     size_t n = 0;
     if (unknown) w[n++] = "unknown-outcomes";
+    if (log_cut_off(e->log)) w[n++] = "cut-off";
+    if (log_missing(e->log)) w[n++] = "lost-lines";
     bool timed = true;
     for (uint32_t i = 0; timed && i < e->order.n; i++)
         timed = times_of(e, &e->log->txns.at[e->order.at[i]]).known;
@@ -171,7 +173,7 @@ void answer_warnings(engine *e, audit_answer *a, uint32_t unknown)
     if (e->catalog_queries) w[n++] = "catalog-queries";
     a->warnings = w;
     a->n_warnings = n;
-    assert(n <= 5);
+    assert(n <= 7);
 }
 
 void answer_open_choices(engine *e, audit_answer *a)

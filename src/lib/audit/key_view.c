@@ -1043,7 +1043,7 @@ static void view_log(viewer *w, const char *keys)
 {
     const sql_log *l = w->e->log;
     engine_reset(w->e);
-    if (l->gaps || log_cut_off(l))
+    if (l->gaps || log_incomplete(l))
         guard_fail(w->e->guard, GUARD_HISTORY,
                    "not everything was logged, and what is missing may have written any key");
     if (keys)
@@ -1111,7 +1111,7 @@ void audit_foreign_values(audit *a, engine *e, foreign_value_cb *tell, void *ud)
     viewer w = {.a = a, .e = e, .mem = &a->work};
     origins s = {0};
     /* what was not logged may have written anything; MySQL's server changes values on their way */
-    if (l->gaps || log_cut_off(l) || l->dialect == DIALECT_MYSQL) return;
+    if (l->gaps || log_incomplete(l) || l->dialect == DIALECT_MYSQL) return;
     arena_init(&w.kept, &a->work);
     strbuf_init(&w.scratch, &a->work);
     columns_of_primary_keys(&w);

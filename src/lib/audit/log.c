@@ -22,6 +22,8 @@ typedef struct reader {
     json j;
     sql_log *l;
     uint64_t line;
+    uint64_t lines;         /* that are not blank, since the last end mark */
+    uint64_t odd;           /* of these, marks that earlier recorders did not count */
     const char *line_start; /* in the window */
     VEC(cell) cells;
     VEC(log_stmt) stmts;
@@ -386,6 +388,8 @@ typedef struct line_parts { /* which kind of line it is shows by its members */
     log_rows rows;
     uint32_t n_columns;
     bool header, table, native, has_rows, statements, mark, unlogged, session, recorder, of_history;
+    bool end, counts;
+    uint64_t lines; /* that the end mark counts */
     const char *why, *isolation, *level;
 } line_parts;
 
@@ -439,7 +443,32 @@ static void read_mark(reader *r, line_parts *p)
     }
     json_text t = json_string(&r->j);
     p->unlogged = json_is(t, "unlogged");
-    if (json_is(t, "end")) r->l->ended = true;
+    p->end = json_is(t, "end");
+    r->odd += p->unlogged || json_is(t, "part");
+}
+
+/* What the end mark counts; any other text is no count. */
+static void read_lines(reader *r, line_parts *p)
+{
+    json_text t = json_skip(&r->j);
+    uint64_t n = 0;
+    for (size_t i = 0; i < t.n; i++) {
+        if (t.at[i] < '0' || t.at[i] > '9' || t.n > 18) return;
+        n = n * 10 + (uint64_t)(t.at[i] - '0');
+    }
+    p->lines = n;
+    p->counts = true;
+}
+
+/* An end mark counts the lines before it, or since the one before it. */
+static void end_lines(reader *r, const line_parts *p)
+{
+    sql_log *l = r->l;
+    uint64_t there = r->lines - 1;
+    if (p->counts && p->lines > there) l->missing += p->lines - there;
+    if (p->counts && p->lines + r->odd < there) l->added += there - p->lines - r->odd;
+    l->ended = true;
+    r->lines = r->odd = 0;
 }
 
 static void read_native_setup(reader *r)
@@ -535,6 +564,8 @@ static void read_member(reader *r, line_parts *p, json_text name)
         read_dialect(r);
     } else if (json_is(name, "mark")) {
         read_mark(r, p);
+    } else if (json_is(name, "lines")) {
+        read_lines(r, p);
     } else if (json_is(name, "isolation")) {
         p->isolation = read_isolation(r);
     } else if (json_is(name, "collation")) {
@@ -607,6 +638,9 @@ static void read_line(reader *r)
     }
     json_space(j);
     if (j->p < j->end) json_expected(j, "the end of the line");
+    /* nothing but remarks follows the end */
+    if (!p.mark || p.unlogged) r->l->ended = false;
+    if (p.mark && p.end) end_lines(r, &p);
     if (p.header) {
         if (r->header || r->l->txns.n) json_fail(j, start, "a header that is not the first line");
         r->header = true;
@@ -644,6 +678,16 @@ bool log_cut_off(const sql_log *l)
     return (l->traced || l->recorded) && !l->ended;
 }
 
+bool log_incomplete(const sql_log *l)
+{
+    return log_cut_off(l) || log_missing(l);
+}
+
+uint64_t log_missing(const sql_log *l)
+{
+    return l->traced || l->recorded ? l->missing : 0;
+}
+
 void log_begin(sql_log *l, mem *m)
 {
     memset(l, 0, sizeof *l);
@@ -664,9 +708,10 @@ void log_read(sql_log *l, source *s)
         bool recorded = l->traced || l->recorded;
         if (recorded && s->eof && s->pos == s->n && s->at[s->n - 1] != '\n') break;
         if (recorded) packed_allow_cut(s); /* ... and so is a frame without its end */
-        l->ended = false;                  /* nothing follows the end */
+        r.lines++;
         read_line(&r);
     }
+    if (l->ended) l->added += r.lines;
     if (!r.header) guard_fail(s->guard, GUARD_PARSE, "no header: the log is empty");
     vec_free(m, &r.cells);
     vec_free(m, &r.stmts);

@@ -127,6 +127,8 @@ typedef struct sql_log {
     bool traced;           /* a trace, which has all writes of the traced */
     bool recorded;         /* by a recorder that ends its logs with a mark, as traces end, too */
     bool ended;            /* the last line is that mark */
+    uint64_t missing;      /* lines that end marks count and that are not there */
+    uint64_t added;        /* lines that they do not count */
     uint64_t gaps;         /* stretches that were not logged */
     uint64_t gap_line;     /* of the first */
     const char *gap_why;
@@ -137,6 +139,10 @@ typedef struct sql_log {
 
 /* Is the end missing that its recorder would have written? */
 bool log_cut_off(const sql_log *l);
+/* How many lines of what a recorder wrote are missing before its end mark. */
+uint64_t log_missing(const sql_log *l);
+/* One or the other. */
+bool log_incomplete(const sql_log *l);
 /* The weaker of two isolations, in PostgreSQL's words; either may be NULL. */
 const char *log_weaker_isolation(const char *a, const char *b);
 void log_begin(sql_log *l, mem *m);

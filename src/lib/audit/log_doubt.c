@@ -77,7 +77,11 @@ const char *log_doubt(engine *e)
     if (log_cut_off(l) && !l->gaps)
         return "not explained, but the log has no end: what its recorder did not write any more "
                "may explain it";
-    if (l->gaps)
+    if (log_missing(l) && !l->gaps)
+        snprintf(text, sizeof text,
+                 "not explained, but lines of the log are missing (%llu), and they may explain it",
+                 (unsigned long long)log_missing(l));
+    else if (l->gaps)
         snprintf(text, sizeof text,
                  "not explained, but not everything was logged (line %llu: %.150s), and that may "
                  "explain it",

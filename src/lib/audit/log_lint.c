@@ -349,6 +349,14 @@ static void judge_log(linter *t, const audit_counts *c)
         t->found[FINDING_NO_ORDER].count = c->committed - c->timed;
     }
     if (log_cut_off(l)) met(t, FINDING_CUT_OFF, NULL, 0, "%s", "");
+    if (log_missing(l)) {
+        met(t, FINDING_LOST_LINES, NULL, 0, "%s", "");
+        t->found[FINDING_LOST_LINES].count = log_missing(l);
+    }
+    if (l->added && (l->traced || l->recorded)) {
+        met(t, FINDING_ADDED_LINES, NULL, 0, "%s", "");
+        t->found[FINDING_ADDED_LINES].count = l->added;
+    }
     for (size_t i = 0; i < l->txns.n; i++)
         if (l->txns.at[i].status == LOG_UNKNOWN)
             met(t, FINDING_UNKNOWN_OUTCOMES, &l->txns.at[i], l->txns.at[i].line, "transaction %s",

@@ -6,6 +6,8 @@
  */
 #include "history/edits.h"
 
+#include "history/cut_off.h"
+
 static bool names_writers(const history *h)
 {
     for (size_t i = 0; i < h->attrs.n; i++) {
@@ -192,5 +194,6 @@ void edits_apply(history *out, const history *from, const edits *e)
             vec_push(&out->mem, &out->marks, ((mark){(txn_id)out->txns, from->marks.at[k].text}));
         if (t < from->txns) copy_txn(&x, t);
     }
+    history_recount_lines(out, from);
     history_freeze(out);
 }

@@ -513,7 +513,10 @@ lint_set lint_cheap(const facts *f, const history *h)
     IF(TIMESTAMPS, h->txn_start_ts || h->txn_commit_ts);
     IF(EMPTY_SESSIONS, f->all_sessions && f->empty_sessions);
     IF(FAILED_SESSIONS, f->txns && f->failed_sessions);
+    line_count lines = history_count_lines(h);
     IF(CUT_OFF, history_cut_off(h));
+    IF(LOST_LINES, lines.missing);
+    IF(ADDED_LINES, lines.added);
     IF(SESSION_GAPS, f->session_gaps);
     IF(SKIPPED_OPERATIONS, history_skipped(h));
     IF(MISSING_PROCESS, history_without_process(h));

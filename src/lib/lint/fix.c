@@ -12,6 +12,7 @@
 #include <assert.h>
 
 #include "base/search.h"
+#include "history/cut_off.h"
 #include "lint/lint_internal.h"
 
 typedef struct plan {
@@ -367,6 +368,7 @@ static void copy(history *to, const plan *p)
             if (!drop_op(p, t, o)) copy_op(to, p, t, o, &a);
         history_end(to, txn_status_of(h, t));
     }
+    history_recount_lines(to, h);
     /* as many that only the header speaks of as before */
     uint64_t unseen =
         h->declared_sessions > h->sessions.n ? h->declared_sessions - h->sessions.n : 0;

@@ -8,6 +8,7 @@
  */
 #include <assert.h>
 
+#include "history/cut_off.h"
 #include "history/header_notes.h"
 #include "lint/lint_internal.h"
 
@@ -400,6 +401,18 @@ bool find_cut_off(lint *l, finding *f)
 {
     lint_example(l, f, "%N transactions are there", (uint64_t)l->h->txns);
     return told(f, 1, "files");
+}
+
+bool find_lost_lines(lint *l, finding *f)
+{
+    lint_example(l, f, "%N transactions are there", (uint64_t)l->h->txns);
+    return told(f, history_count_lines(l->h).missing, "lines");
+}
+
+bool find_added_lines(lint *l, finding *f)
+{
+    lint_example(l, f, "%N transactions are there", (uint64_t)l->h->txns);
+    return told(f, history_count_lines(l->h).added, "lines");
 }
 
 bool find_session_gaps(lint *l, finding *f)

@@ -534,12 +534,9 @@ static bool is_header(json *j)
 static bool unfinished(const native_reader *r)
 {
     const source *s = r->j.s;
-    static const char end[] = "{\"mark\":\"end\"";
-    size_t n = (size_t)(r->j.end - r->j.p);
+    end_mark end;
     if (!s->eof || s->pos < s->n || s->at[s->n - 1] == '\n') return false;
-    if (n >= sizeof end && !memcmp(r->j.p, end, sizeof end - 1) && r->j.end[-1] == '}')
-        return false;
-    return history_recorded(r->h);
+    return history_recorded(r->h) && !end_mark_read(r->j.p, (size_t)(r->j.end - r->j.p), &end);
 }
 
 void native_read(history *h, source *s)
@@ -555,7 +552,7 @@ void native_read(history *h, source *s)
         if (unfinished(&r)) break;
         read_line(&r);
     } while (json_next_line(&r.j, &r.line));
-    if (history_cut_off(h)) history_forget_lost(h);
+    if (history_incomplete(h)) history_forget_lost(h);
     vec_free(&h->mem, &r.list);
     strbuf_free(&r.j.scratch);
 }

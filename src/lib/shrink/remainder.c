@@ -811,11 +811,8 @@ static void copy(maker *k)
         for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) copy_op(k, t, o);
         history_end(k->to, txn_status_of(h, t));
     }
-    /* A recording keeps its end mark, the last one: without it the part would look cut off. */
-    if (history_recorded(h) && !history_cut_off(h)) {
-        atom end = value_atom(h, h->marks.at[h->marks.n - 1].text);
-        history_mark(k->to, atom_bytes(h, end), end.len);
-    }
+    history_copy_end(k->to, h); /* without it the part would look cut off */
+    history_recount_lines(k->to, h);
 }
 
 /* What modules said of the transactions that are left: it is restricted, and never asked again. */

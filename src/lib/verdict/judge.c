@@ -12,6 +12,7 @@
 #include <assert.h>
 
 #include "history/aborted_readers.h"
+#include "history/cut_off.h"
 #include "history/header_notes.h"
 #include "history/key_sessions.h"
 #include "verdict/describe.h"
@@ -386,6 +387,16 @@ static void warn(verdict *v, const facts *f, const history *h)
         strbuf_cstr(&b);
         v->skipped = b.at;
     }
+    if (v->warnings & lint_bit(LINT_LOST_LINES)) {
+        strbuf b;
+        strbuf_init(&b, v->mem);
+        uint64_t n = history_count_lines(h).missing;
+        strbuf_printf(&b, "%llu %s of the recording %s missing", (unsigned long long)n,
+                      n == 1 ? "line" : "lines", n == 1 ? "is" : "are");
+        strbuf_str(&b, strchr(lint_at(LINT_LOST_LINES)->text, ':'));
+        strbuf_cstr(&b);
+        v->lost = b.at;
+    }
     bool timed = v->level.realtime || level_needs_times(level_at(v->level.id));
     if (timed && !f->with_times) v->warnings |= lint_bit(LINT_NO_TIMES);
 }
@@ -457,6 +468,7 @@ void judge(verdict *v, const history *h, const question *q, mem *work)
 const char *verdict_warning_text(const verdict *v, uint32_t warning)
 {
     if (warning == LINT_SKIPPED_OPERATIONS && v->skipped) return v->skipped;
+    if (warning == LINT_LOST_LINES && v->lost) return v->lost;
     return lint_at(warning)->text;
 }
 
@@ -474,6 +486,7 @@ void judge_implied(verdict *v, const verdict *stronger)
     v->decided_by = BY_STRONGER;
     v->warnings = stronger->warnings;
     if (stronger->skipped) v->skipped = lasting_copy(v->mem, stronger->skipped);
+    if (stronger->lost) v->lost = lasting_copy(v->mem, stronger->lost);
     v->trusted = stronger->trusted;
     v->txns = stronger->txns;
     v->ops = stronger->ops;

@@ -54,6 +54,7 @@ typedef struct verdict {
     uint32_t rests_on; /* RESTS_* */
     lint_set warnings;
     char *skipped; /* the warning of what was skipped, with numbers; NULL: nothing was */
+    char *lost;    /* the same of lines that are missing */
 
     /* Another level that decided it: the weaker one whose violation is told, or the stronger one
        that holds.  through: the order, if there is one, is of that level and session order. */

@@ -190,6 +190,8 @@ bool print_completion(const char *shell, FILE *to);
 /* The history at a path, with the files that --init and --versions name. */
 bool level_of_given(const args *a);
 int read_history(const args *a, const char *path, ratel_history **h);
+/* For commands without a verdict, whose warnings would tell: lines of the recording are missing. */
+void warn_incomplete(const args *a, const char *path, const ratel_history *h);
 /* history_paths.c: the histories that a path of --recursive stands for; false after a complaint. */
 typedef struct path_list {
     char **at;

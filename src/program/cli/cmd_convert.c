@@ -22,6 +22,7 @@ int cmd_convert(args *a)
     ratel_history *h;
     int code = read_history(a, a->files[0], &h);
     if (code) return complain_about(a->context, a->files[0], code);
+    warn_incomplete(a, a->files[0], h);
     module_chain chain;
     int refused = modules_apply(a, a->files[0], &h, &chain);
     if (refused) {

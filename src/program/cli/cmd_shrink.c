@@ -181,6 +181,7 @@ static int shrink_file(shrink *s, const char *name, const char *to)
     s->read = seconds_since(start);
     stats_seconds(s->a, "history", "read", s->read);
     if (code) return complain_about(s->a->context, name, code);
+    warn_incomplete(s->a, name, s->h);
     limit_rest(s->a, start);
     module_chain chain;
     status = modules_apply(s->a, name, &s->h, &chain);

@@ -306,6 +306,7 @@ int cmd_stat(args *a)
             continue;
         }
         int code = read_history(a, name, &h);
+        if (!code) warn_incomplete(a, name, h);
         if (!code) code = ratel_history_stat(&s, a->context, h);
         if (!code && (json || bars)) code = ratel_history_shape(&p, a->context, h, &s);
         if (code) {

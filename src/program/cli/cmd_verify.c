@@ -156,6 +156,7 @@ int cmd_verify(args *a)
     int code = read_history(a, history, &h), status;
     stats_seconds(a, "history", "read", seconds_since(start));
     start = now();
+    if (!code) warn_incomplete(a, history, h);
     if (code) {
         status = complain_about(r, history, code);
     } else if ((code = ratel_verify(&proof, r, h, get_file, in)) != 0) {

@@ -77,6 +77,18 @@ int read_history(const args *a, const char *path, ratel_history **h)
     return code;
 }
 
+void warn_incomplete(const args *a, const char *path, const ratel_history *h)
+{
+    uint64_t n;
+    if (a->value[O_QUIET] || ratel_history_complete(h, &n)) return;
+    visible_to(stderr, path);
+    if (!n)
+        fputs(": warning: the recording was cut off: its end mark is missing [cut-off]\n", stderr);
+    else
+        fprintf(stderr, ": warning: %llu %s of the recording %s missing [lost-lines]\n",
+                (unsigned long long)n, n == 1 ? "line" : "lines", n == 1 ? "is" : "are");
+}
+
 bool colour_wanted(const args *a, int fd)
 {
     const char *when = a->value[O_COLOR];

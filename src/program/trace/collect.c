@@ -371,7 +371,7 @@ static void write_end(collector *c, void (*write)(void *, const char *, size_t),
                       " events were lost, %" PRIu64 " parts of files are damaged\"}\n",
                       from == UINT64_MAX ? 0 : from, c->counts->lost, c->counts->damaged);
     else
-        strbuf_str(&c->line, "{\"mark\":\"end\"}\n");
+        strbuf_printf(&c->line, "{\"mark\":\"end\",\"lines\":%zu}\n", c->starts.n + 1);
     write(ud, c->line.at, c->line.n);
 }
 

@@ -105,6 +105,7 @@ static void rotate_log(trace_log *l)
     char mark[64];
     int n = snprintf(mark, sizeof mark, "{\"mark\":\"part\",\"part\":%u}\n", (unsigned)l->part);
     if (write_lines(l, mark, (size_t)n)) return;
+    l->lines++;
     l->size += written_size(l, (size_t)n);
     l->total += written_size(l, (size_t)n);
 }
@@ -164,6 +165,7 @@ static bool mend_gap(trace_log *l, uint64_t now)
     }
     l->gap_from = 0;
     l->error = 0;
+    l->lines++;
     return true;
 }
 
