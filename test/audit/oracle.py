@@ -51,6 +51,7 @@ KINDS = {
     'sum': Kind('SELECT sum(v), count(*) FROM kv', lambda k, v, a: True, whole=total),
     'add': Kind('UPDATE kv SET v = v + $1 WHERE k = $2', is_key(1), lambda v, a: v + a[0]),
     'set': Kind('UPDATE kv SET v = $1 WHERE k = $2', is_key(1), lambda v, a: a[0]),
+    'note': Kind('UPDATE kv SET w = w + 1 WHERE k = $1', is_key(0), lambda v, a: v),   # what no query reads
     'take': Kind('UPDATE kv SET v = v - $1 WHERE k = $2 AND v >= $1', lambda k, v, a: k == a[1] and v >= a[0],
                  lambda v, a: v - a[0]),
     'raise': Kind('UPDATE kv SET v = v + 1 WHERE v > $1', lambda k, v, a: v > a[0], lambda v, a: v + 1),
@@ -127,7 +128,7 @@ class Txn:
 
 def header(initial):
     values = ', '.join(f'({k}, {v})' for k, v in sorted(initial.items()))
-    setup = ['CREATE TABLE kv (k int PRIMARY KEY, v int)'] + ([f'INSERT INTO kv VALUES {values}'] if values else [])
+    setup = ['CREATE TABLE kv (k int PRIMARY KEY, v int, w int DEFAULT 0)'] + ([f'INSERT INTO kv VALUES {values}'] if values else [])
     return {'ratel_sql': 1, 'setup': setup}
 
 

@@ -16,7 +16,8 @@
 #define RING (1u << 22)
 
 typedef struct reader {
-    uint64_t older; /* number of the one before it on the list of the row, + 1 */
+    uint64_t older;  /* number of the one before it on the list of the row, + 1 */
+    uint64_t unread; /* columns that it did not read */
     uint32_t who;
 } reader;
 
@@ -76,17 +77,20 @@ static uint64_t *readers_of(depend *d, const table *t, uint32_t row)
     return &l->head.at[row];
 }
 
-static const reader *reader_at(const depend *d, uint64_t number)
+static reader *reader_at(const depend *d, uint64_t number)
 {
     return number && number + RING > d->next ? &d->ring[(number - 1) % RING] : NULL;
 }
 
-static void note_reader(depend *d, const table *t, uint32_t row, uint32_t who)
+static void note_reader(depend *d, looked r, uint32_t who)
 {
-    uint64_t *head = readers_of(d, t, row);
-    const reader *last = reader_at(d, *head);
-    if (last && last->who == who) return;
-    d->ring[d->next % RING] = (reader){*head, who};
+    uint64_t *head = readers_of(d, r.t, r.row);
+    reader *last = reader_at(d, *head);
+    if (last && last->who == who) {
+        last->unread &= r.unread;
+        return;
+    }
+    d->ring[d->next % RING] = (reader){*head, r.unread, who};
     *head = ++d->next;
 }
 
@@ -101,19 +105,42 @@ static void looked_at(depend *d, looked r, uint32_t me)
     if (r.before)
         add_edge(d, me, r.before - 1, me);
     else if (r.fits)
-        note_reader(d, r.t, r.row, me);
+        note_reader(d, r, me);
+}
+
+/* The columns, a bit each, that are the same in both versions. */
+static uint64_t same_columns(const table *t, const row_version *a, const row_version *b)
+{
+    uint64_t same = 0;
+    assert(a != b);
+    if (a->dead || b->dead) return 0;
+    for (uint32_t c = 0; c < t->n_cols; c++) {
+        const value *x = &a->cols[c], *y = &b->cols[c];
+        bool equal = !x->open && !y->open && value_identical(t->cols[c].t.id, *x, *y);
+        if (c < 64 && equal) same |= 1ull << c;
+        if (c >= 64 && !equal) return 0; /* nobody knows whether these were read */
+    }
+    return t->n_cols < 64 ? same | UINT64_MAX << t->n_cols : same;
 }
 
 static void wrote_row(depend *d, store_undo u, uint32_t me)
 {
     assert(u.row < u.t->rows.n && me < d->e->order.n);
     const row_version *v = u.t->rows.at[u.row].head;
+    const row_version *mine = v;
     while (v && v->commit == PENDING) v = v->older;
     if (v && v->commit) add_edge(d, v->commit - 1, me, NO_OWNER);
-    uint64_t *head = readers_of(d, u.t, u.row);
-    for (const reader *r = reader_at(d, *head); r && r->who + FAR > me; r = reader_at(d, r->older))
+    uint64_t same = v && mine != v ? same_columns(u.t, v, mine) : 0, *link;
+    reader *r;
+    for (link = readers_of(d, u.t, u.row); (r = reader_at(d, *link)) && r->who + FAR > me;) {
+        if (!(~same & ~r->unread)) { /* what it read stays as it was */
+            link = &r->older;
+            continue;
+        }
         add_edge(d, r->who, me, r->who);
-    *head = 0;
+        *link = r->older;
+    }
+    *link = 0;
 }
 
 void depend_commit(void *ud, uint32_t position)
@@ -162,23 +189,72 @@ static void pull(mem *m, uint32_t n, const order_graph *g, uint32_t *sorted)
     mem_put(m, placed);
 }
 
-/* What is left of a graph with cycles once what nobody depends on is taken away, too. */
-static void peel(mem *m, uint32_t n, const order_graph *g, bool *left)
+typedef struct tarjan {
+    uint32_t *number; /* by node: when it was come to, from 1; 0: not yet */
+    uint32_t *low;    /* by node: the least number that it leads back to */
+    uint32_t *stack, *path, *next;
+    bool *waits; /* on the stack */
+    uint32_t depth, height, numbers;
+} tarjan;
+
+static void enter_node(tarjan *t, const order_graph *g, uint32_t v)
 {
-    uint32_t *outs = mem_array0(m, uint32_t, n + 1), *todo = mem_array(m, uint32_t, n + 1), k = 0;
-    for (uint32_t v = 0; v < n; v++) {
-        for (uint32_t i = g->out_start[v]; left[v] && i < g->out_start[v + 1]; i++)
-            outs[v] += left[g->out[i]];
-        if (left[v] && !outs[v]) todo[k++] = v;
+    assert(!t->number[v] && !t->waits[v]);
+    t->number[v] = t->low[v] = ++t->numbers;
+    t->next[v] = g->out_start[v];
+    t->path[t->depth++] = t->stack[t->height++] = v;
+    t->waits[v] = true;
+}
+
+/* All that can be come to from the node has been seen.  Those of a component stand on the stack
+   from its first node on. */
+static void leave_node(tarjan *t, bool *left)
+{
+    uint32_t v = t->path[--t->depth];
+    if (t->depth && t->low[v] < t->low[t->path[t->depth - 1]])
+        t->low[t->path[t->depth - 1]] = t->low[v];
+    if (t->low[v] != t->number[v]) return;
+    bool several = t->stack[t->height - 1] != v;
+    for (uint32_t w = UINT32_MAX; w != v;) {
+        assert(t->height);
+        w = t->stack[--t->height];
+        t->waits[w] = false;
+        left[w] = several;
     }
-    while (k) {
-        uint32_t v = todo[--k];
-        left[v] = false;
-        for (uint32_t i = g->in_start[v]; i < g->in_start[v + 1]; i++)
-            if (left[g->in[i]] && !--outs[g->in[i]]) todo[k++] = g->in[i];
+}
+
+/* Of those that are left, which ones are on a cycle?  (Tarjan's components, without recursion.) */
+static void find_cycles(mem *m, uint32_t n, const order_graph *g, bool *left)
+{
+    tarjan t = {mem_array0(m, uint32_t, n + 1),
+                mem_array0(m, uint32_t, n + 1),
+                mem_array(m, uint32_t, n + 1),
+                mem_array(m, uint32_t, n + 1),
+                mem_array(m, uint32_t, n + 1),
+                mem_array0(m, bool, n + 1),
+                0,
+                0,
+                0};
+    for (uint32_t root = 0; root < n; root++) {
+        if (t.number[root] || !left[root]) continue;
+        enter_node(&t, g, root);
+        while (t.depth) {
+            uint32_t v = t.path[t.depth - 1];
+            guard_tick(m->guard);
+            if (t.next[v] == g->out_start[v + 1]) {
+                leave_node(&t, left);
+                continue;
+            }
+            uint32_t w = g->out[t.next[v]++];
+            if (!t.number[w] && left[w])
+                enter_node(&t, g, w);
+            else if (t.waits[w] && t.number[w] < t.low[v])
+                t.low[v] = t.number[w];
+        }
     }
-    mem_put(m, outs);
-    mem_put(m, todo);
+    uint32_t *parts[] = {t.number, t.low, t.stack, t.path, t.next};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) mem_put(m, parts[i]);
+    mem_put(m, t.waits);
 }
 
 void depend_graph_free(mem *m, order_graph *g)
@@ -206,7 +282,7 @@ bool depend_sort(mem *m, uint32_t n, const order_pair *pairs, size_t n_pairs, ui
             if (!--ins[g.out[i]]) sorted[ready++] = g.out[i];
     }
     if (done < n)
-        peel(m, n, &g, left);
+        find_cycles(m, n, &g, left);
     else
         pull(m, n, &g, sorted);
     mem_put(m, ins);

@@ -35,7 +35,7 @@ void depend_free(depend *d);
 void depend_commit(void *depend, uint32_t position);
 
 /* Nodes 0..n-1 in an order of the edges, as little moved as can be; false if there is a cycle:
-   `left` has a flag for each node that is on one, or on a way between two. */
+   `left` has a flag for each node that is on one. */
 bool depend_sort(mem *m, uint32_t n, const order_pair *pairs, size_t n_pairs, uint32_t *sorted,
                  bool *left);
 void depend_graph_free(mem *m, order_graph *g);

@@ -78,11 +78,12 @@ static uint32_t choose_row(void *ud, table *t, uint32_t r)
     return c->now;
 }
 
-static void saw_row(void *ud, table *t, uint32_t r, uint32_t after, uint32_t before, bool fits)
+static void saw_row(void *ud, table *t, uint32_t r, uint32_t after, uint32_t before, bool fits,
+                    uint64_t unread)
 {
     engine *e = ud;
     if (after || before || fits)
-        vec_push(e->mem, &e->hooks.looks, ((looked){t, r, after, before, fits}));
+        vec_push(e->mem, &e->hooks.looks, ((looked){t, r, after, before, fits, unread}));
 }
 
 /* Statements of a body have snapshots of their own, none older than those before it. */
@@ -1037,13 +1038,16 @@ void engine_begin(engine *e, trial *t, uint32_t position)
     e->x.by_value = e->o->by_value;
     e->x.leaves_catalogs = e->log->traced || e->log->dialect == DIALECT_POSTGRES;
     e->x.no_index = e->o->off[AUDIT_PASS_INDEX];
+    e->x.all_columns = e->o->off[AUDIT_PASS_COLUMNS];
     e->x.nothing_free = e->o->unique_errors && e->level.mode == MODE_LATEST;
     e->x.choose = e->run.mode != MODE_ROW ? NULL : e->hooks.choose ? e->hooks.choose : choose_row;
     e->x.view = e->run.mode == MODE_STATEMENT || e->run.mode == MODE_ROW ? view : NULL;
     e->x.pick = pick;
     e->x.observed = observed;
     e->x.drew = drew;
-    e->x.saw = e->run.mode == MODE_SNAPSHOT && e->hooks.commits ? saw_row : NULL;
+    bool looks = e->run.mode == MODE_SNAPSHOT ? e->hooks.commits != NULL
+                                              : e->run.mode == MODE_LATEST && e->hooks.watches;
+    e->x.saw = looks ? saw_row : NULL;
     e->x.saw_ud = e;
     e->x.ud = e;
     exec_begin(&e->x);

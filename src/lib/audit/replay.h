@@ -69,6 +69,7 @@ typedef struct looked { /* see sql_exec.saw */
     const table *t;
     uint32_t row, after, before;
     bool fits;
+    uint64_t unread; /* columns, a bit each */
 } looked;
 
 typedef struct row_read { /* of a transaction that was replayed row by row */
@@ -184,6 +185,7 @@ typedef struct engine_hooks {
     void *chooser; /* the argument of engine_statement's choose, which gets the engine */
     void (*commits)(void *ud, uint32_t position); /* before each position commits */
     void *commits_ud;
+    bool watches;       /* a run at the newest state keeps its looks, too */
     VEC(looked) looks;  /* with `commits`: the rows that a run at a snapshot looked at */
     const bool *by_row; /* by position: its rows come from states of their own */
     VEC(row_read) row_reads;

@@ -18,6 +18,7 @@
 #include "audit/depend.h"
 #include "audit/read_sets.h"
 #include "audit/reorder.h"
+#include "audit/serial_repair.h"
 #include "audit/txn_order.h"
 #include "base/sort.h"
 
@@ -32,6 +33,7 @@ typedef struct serial {
     depend d;
     pair_list fixed; /* versions, sessions, real time */
     size_t n_versions;
+    pair_list known; /* what the order of nodes was made from */
     VEC(uint32_t) blamed;
     exact *ways;     /* of these */
     bool *is_blamed; /* by node */
@@ -139,20 +141,13 @@ static bool whole_store(serial *s)
     return s->whole;
 }
 
-/* The order of nodes, serially.  A failure leaves its node in *stuck. */
+/* The order of nodes, serially, mended where that is possible.  A failure leaves its node in
+   *stuck. */
 static found replay_serially(serial *s, uint32_t *stuck)
 {
-    engine *e = s->e;
-    for (uint32_t i = 0; i < s->n; i++) e->order.at[i] = s->commits[s->order[i]];
-    for (uint32_t i = 0; i < s->n; i++) assert(s->order[i] < s->n);
-    e->run.mode = MODE_LATEST;
-    e->run.rule = WRITE_FREE;
-    e->exploring = false;
+    serial_nodes nodes = {s->n, s->commits, s->state};
     s->whole = false;
-    order_windows(e);
-    found r = search_replay(e, false, 64);
-    if (r == FOUND_NO || r == FOUND_CUT) *stuck = s->order[e->effort.stuck];
-    return r;
+    return serial_repair(s->e, &nodes, &s->known, s->order, stuck);
 }
 
 /* ---- what no order may break ----------------------------------------------------------------- */
@@ -221,10 +216,12 @@ static void version_edges(serial *s)
 }
 
 /* What is known without the blamed: the reads of the others, if `reads`. */
-static void known_edges(const serial *s, bool reads, pair_list *out)
+static void known_edges(serial *s, bool reads)
 {
     const depend *d = &s->d;
+    pair_list *out = &s->known;
     assert(d->edges.n == d->owners.n);
+    out->n = 0;
     for (size_t i = 0; i < s->fixed.n; i++) vec_push(s->e->mem, out, s->fixed.at[i]);
     for (size_t i = 0; reads && i < d->edges.n; i++)
         if (d->owners.at[i] != NO_OWNER && !s->is_blamed[d->owners.at[i]])
@@ -288,14 +285,13 @@ static void add_ways(serial *s, solver *sat, order *o, lit_edges *edges)
 static bool solve(serial *s, bool reads)
 {
     engine *e = s->e;
-    pair_list known = {0};
     lit_edges edges = {0};
-    known_edges(s, reads, &known);
-    bool good = depend_sort(e->mem, s->n, known.at, known.n, s->order, s->left);
+    known_edges(s, reads);
+    bool good = depend_sort(e->mem, s->n, s->known.at, s->known.n, s->order, s->left);
     assert(s->n_versions <= s->fixed.n);
     if (good) {
         order_graph g;
-        order_graph_build(e->mem, s->n, known.at, known.n, &g);
+        order_graph_build(e->mem, s->n, s->known.at, s->known.n, &g);
         uint32_t *pos = mem_array(e->mem, uint32_t, s->n + 1);
         for (uint32_t i = 0; i < s->n; i++) pos[s->order[i]] = i;
         order *o = order_new(e->mem, s->n, &g, pos);
@@ -304,14 +300,14 @@ static bool solve(serial *s, bool reads)
         solver_set_theory(sat, order_theory(o, sat, true));
         good = solver_solve(sat, NULL, 0) == SOLVE_SAT;
         for (size_t i = 0; good && i < edges.n; i++)
-            if (solver_model(sat, edges.at[i].lit) > 0) vec_push(e->mem, &known, edges.at[i].pair);
+            if (solver_model(sat, edges.at[i].lit) > 0)
+                vec_push(e->mem, &s->known, edges.at[i].pair);
         solver_free(sat);
         order_free(o);
         depend_graph_free(e->mem, &g);
         mem_put(e->mem, pos);
-        if (good) good = depend_sort(e->mem, s->n, known.at, known.n, s->order, s->left);
+        if (good) good = depend_sort(e->mem, s->n, s->known.at, s->known.n, s->order, s->left);
     }
-    vec_free(e->mem, &known);
     vec_free(e->mem, &edges);
     return good;
 }
@@ -522,10 +518,9 @@ static found find_serial_order(serial *s, audit_answer *a)
     s->n_versions = s->fixed.n;
     session_edges(s);
     time_edges(s);
-    pair_list all = {0};
-    known_edges(s, true, &all);
-    bool sorted = !s->n_by_row && depend_sort(e->mem, s->n, all.at, all.n, s->order, s->left);
-    vec_free(e->mem, &all);
+    known_edges(s, true);
+    bool sorted =
+        !s->n_by_row && depend_sort(e->mem, s->n, s->known.at, s->known.n, s->order, s->left);
     uint32_t stuck = UINT32_MAX;
     if (sorted) {
         r = replay_serially(s, &stuck);
@@ -561,6 +556,7 @@ found serial_order(engine *e, audit_answer *a, const char **why)
     for (size_t b = 0; b < s.blamed.n; b++) exact_free(e, &s.ways[b]);
     depend_free(&s.d);
     vec_free(e->mem, &s.fixed);
+    vec_free(e->mem, &s.known);
     vec_free(e->mem, &s.blamed);
     mem_put(e->mem, s.ways);
     mem_put(e->mem, s.commits);

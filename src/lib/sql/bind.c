@@ -1261,6 +1261,7 @@ plan *bind_text(sql_exec *x, arena *volatile m, struct pl_code *code, const char
     for (uint32_t i = 0; i < n_params; i++) arena_push(m, &b.params, params[i]);
     bind_parsed(&b, p, tree);
     plan_check(p);
+    plan_note_unread(p);
     guard_restore(g, &outer);
     pg_query__parse_result__free_unpacked(tree, NULL);
     return p;

@@ -158,6 +158,7 @@ typedef struct sql_exec {
     bool leaves_catalogs; /* queries of system catalogs alone have rows that are not compared */
     bool any_key;      /* do not ask whether a key is taken: later states are in the store, too */
     bool no_index;     /* scan where an index would do */
+    bool all_columns;  /* a query counts as reading each column of its tables */
     bool nothing_free; /* ON CONFLICT DO NOTHING may leave out a row whose key is free */
     bool by_value;     /* a conflict needs a changed value (the published test) */
     uint32_t (*choose)(void *ud, table *t, uint32_t row); /* NULL: `state` for every row */
@@ -173,7 +174,8 @@ typedef struct sql_exec {
     /* NULL, or told of each row that a scan or lookup came to: states whose version of it decides
        what was seen.  It was read after `after` wrote it (0: the initial state, or no matter) and
        before `before` did (0: nobody has); `fits`: the row was used. */
-    void (*saw)(void *ud, table *t, uint32_t row, uint32_t after, uint32_t before, bool fits);
+    void (*saw)(void *ud, table *t, uint32_t row, uint32_t after, uint32_t before, bool fits,
+                uint64_t unread);
     void *saw_ud;
     uint32_t valid_from;
     uint32_t conflict;       /* state that wrote the row a 40001 is about */
@@ -280,7 +282,7 @@ const kept_result *member_rows(sql_exec *x, const expr *e, frame *f);
 /* The answer for one value, if it can be looked up; false: the rows must be compared one by one. */
 bool member_found(const expr *e, const kept_result *k, value v, value *answer);
 void exec_modify(sql_exec *x, const plan *p, sql_result *out);
-const row_version *exec_row(sql_exec *x, table *t, uint32_t r);
+const row_version *exec_row(sql_exec *x, table *t, uint32_t r, uint64_t unread);
 /* What a constraint or lock finds of a row, at whatever snapshot: ours, or the newest committed. */
 static inline const row_version *exec_now(sql_exec *x, const table *t, uint32_t r)
 {

@@ -292,7 +292,7 @@ static void update_instead(sql_exec *x, const plan *p, uint32_t r, value *propos
         sql_raise(&x->c, "21000", "ON CONFLICT DO UPDATE cannot affect row a second time");
     if (x->rule == WRITE_CONFLICT && v != vs_at(t, r, x->state, x->regs.cid))
         modify_raise_conflict(x, v);
-    if (x->rule == WRITE_FREE && v != exec_row(x, t, r))
+    if (x->rule == WRITE_FREE && v != exec_row(x, t, r, 0))
         sql_refuse(&x->c, -1, "ON CONFLICT with a row that is not visible, at this level");
     const value *slots[2] = {v->cols, proposed};
     frame f = {slots, NULL, NULL};

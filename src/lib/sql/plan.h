@@ -238,6 +238,7 @@ typedef struct join {
     uint32_t n_lookups;
     const expr **filters; /* conditions that need no later slot: tested as rows come */
     uint32_t n_filters;
+    uint64_t unread; /* columns of the table that nothing in the query reads, a bit each */
     struct join *left, *right;
     expr *on; /* may be NULL */
 } join;

@@ -12,5 +12,7 @@
 #include "sql/plan.h"
 
 void plan_check(const plan *p);
+/* Fills join.unread of a query; of other statements it stays 0. */
+void plan_note_unread(plan *p);
 
 #endif

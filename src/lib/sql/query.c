@@ -45,7 +45,19 @@ void exec_begin(sql_exec *x)
     x->c.place.routine = NULL;
 }
 
-const row_version *exec_row(sql_exec *x, table *t, uint32_t r)
+/* Do two versions differ in nothing but columns that the query does not read? */
+static bool look_alike(const table *t, uint64_t unread, const row_version *a, const row_version *b)
+{
+    if (a->dead || b->dead || a->commit == PENDING || b->commit == PENDING) return false;
+    for (uint32_t c = 0; c < t->n_cols; c++) {
+        if (c < 64 && unread >> c & 1) continue;
+        if (a->cols[c].open || b->cols[c].open) return false;
+        if (!value_identical(t->cols[c].t.id, a->cols[c], b->cols[c])) return false;
+    }
+    return true;
+}
+
+const row_version *exec_row(sql_exec *x, table *t, uint32_t r, uint64_t unread)
 {
     assert(r < t->rows.n && x->state <= x->latest);
     const row_version *v = t->rows.at[r].head;
@@ -54,6 +66,12 @@ const row_version *exec_row(sql_exec *x, table *t, uint32_t r)
     v = vs_at(t, r, state, x->regs.cid);
     if (!v || v->commit == PENDING) return v;
     uint32_t from = x->any_version ? t->rows.at[r].born : v->commit;
+    bool alike = unread && !x->any_version && !x->choose;
+    for (const row_version *old = v->older; alike && from > x->valid_from && old;
+         old = old->older) {
+        if (!look_alike(t, unread, v, old)) break;
+        from = old->commit;
+    }
     if (from > x->valid_from) x->valid_from = from;
     /* where the newest version counts, an older newest state may have shown another one */
     if (x->any_version && v->commit > x->latest_from) x->latest_from = v->commit;
@@ -101,21 +119,32 @@ static bool add_row(scan *s, const join *j, const value **in, const value *cols,
     return true;
 }
 
-/* Which versions decide what was seen of the row: of one that is left out, those that would not be.
+static uint64_t unread_columns(const sql_exec *x, const join *j)
+{
+    return x->all_columns ? 0 : j->unread;
+}
+
+/* Which versions decide what was seen of the row: the first of those that look like the one that
+   was used, and the next one that does not; of one that is left out, those that would not be.
    Only the version before is asked whether it would: who wants to know can do with less. */
 static void report_versions(scan *s, const join *j, const value **in, uint32_t r,
                             const row_version *v, bool used)
 {
     sql_exec *x = s->x;
+    const table *t = j->table;
     uint32_t after = 0, before = 0;
+    uint64_t unread = unread_columns(x, j);
     assert(x->saw && !x->choose); /* at a snapshot every row comes from one state */
     if (v && v->commit == PENDING) return;
     const row_version *old = v && !used ? v->older : NULL;
     if (v && (used || (old && !old->dead && fits(s, j, in, old->cols)))) after = v->commit;
-    for (const row_version *n = j->table->rows.at[r].head; n && n != v; n = n->older)
-        if (n->commit != PENDING && (used || (!n->dead && fits(s, j, in, n->cols))))
+    for (const row_version *n = t->rows.at[r].head; n && n != v; n = n->older)
+        if (n->commit != PENDING &&
+            (used ? !look_alike(t, unread, n, v) : !n->dead && fits(s, j, in, n->cols)))
             before = n->commit;
-    x->saw(x->saw_ud, j->table, r, after, before, used);
+    for (old = used ? v->older : NULL; old && look_alike(t, unread, old, v); old = old->older)
+        after = old->commit;
+    x->saw(x->saw_ud, j->table, r, after, before, used, unread);
 }
 
 /* Where rows come from states of their own, one that is left out at every state is no choice. */
@@ -133,7 +162,7 @@ static void try_row(scan *s, const join *j, const value **in, uint32_t r, tuples
 {
     guard_tick(s->x->c.guard);
     if (s->x->choose && j->n_filters && never_fits(s, j, in, r)) return;
-    const row_version *v = exec_row(s->x, j->table, r);
+    const row_version *v = exec_row(s->x, j->table, r, unread_columns(s->x, j));
     bool used = v && !v->dead && add_row(s, j, in, v->cols, r, out);
     if (s->x->saw) report_versions(s, j, in, r, v, used);
 }
