@@ -20,6 +20,7 @@
 #include <mysqld_error.h>
 #include <errmsg.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -603,6 +604,11 @@ static enum db_answer maria_connect(db_session *s)
     const maria_own *o = s->db->own;
     s->own = connection(s->db, s->node, o->database ? s->db->place : o->name, s->error);
     if (!s->own) return DB_LOST;
+    if (s->gives_up && mysql_options(s->own, MYSQL_OPT_NONBLOCK, 0)) {
+        db_fail(s->error, "%s", "no memory");
+        maria_disconnect(s);
+        return DB_LOST;
+    }
     size_t i = 0;
     const char *isolation = s->db->parts ? s->db->part[0].isolation : s->db->isolation;
     while (i < 4 && strcmp(levels[i][0], isolation) != 0) i++;
@@ -936,11 +942,43 @@ static void keep_result(db_session *s, MYSQL_RES *r)
     }
 }
 
+/* What the client library waits for has come, or whoever asks gives up: then the connection ends.
+   (Rows may come one by one for as long as the statement likes.) */
+static int await_more(db_session *s, int waits)
+{
+    struct pollfd f = {mysql_get_socket(s->own), 0, 0};
+    f.events =
+        (short)((waits & MYSQL_WAIT_READ ? POLLIN : 0) | (waits & MYSQL_WAIT_WRITE ? POLLOUT : 0));
+    while (poll(&f, 1, 200) <= 0)
+        if (s->gives_up(s->gives_up_ud)) shutdown(f.fd, SHUT_RDWR);
+    return waits;
+}
+
+static void read_result(db_session *s)
+{
+    my_bool failed;
+    if (!s->gives_up) {
+        mysql_read_query_result(s->own);
+        return;
+    }
+    for (int w = mysql_read_query_result_start(&failed, s->own); w;)
+        w = mysql_read_query_result_cont(&failed, s->own, await_more(s, w));
+}
+
+static MYSQL_RES *store_result(db_session *s)
+{
+    MYSQL_RES *r = NULL;
+    if (!s->gives_up) return mysql_store_result(s->own);
+    for (int w = mysql_store_result_start(&r, s->own); w;)
+        w = mysql_store_result_cont(&r, s->own, await_more(s, w));
+    return r;
+}
+
 /* Of a statement whose result is there. */
 static enum db_answer keep_answer(db_session *s)
 {
     enum db_answer a = told(s);
-    MYSQL_RES *r = a == DB_OK ? mysql_store_result(s->own) : NULL;
+    MYSQL_RES *r = a == DB_OK ? store_result(s) : NULL;
     s->cells.n = s->text.n = 0;
     s->n_rows = s->n_cols = 0;
     s->affected = 0;
@@ -964,7 +1002,10 @@ static enum db_answer maria_query(db_session *s, const char *text, const char *c
     strbuf b;
     strbuf_init(&b, s->mem);
     fill_in(s, text, params, n, &b);
-    mysql_real_query(s->own, strbuf_cstr(&b), (unsigned long)b.n);
+    if (!s->gives_up)
+        mysql_real_query(s->own, strbuf_cstr(&b), (unsigned long)b.n);
+    else if (!mysql_send_query(s->own, strbuf_cstr(&b), (unsigned long)b.n))
+        read_result(s);
     strbuf_free(&b);
     return keep_answer(s);
 }
@@ -988,7 +1029,7 @@ static enum db_answer maria_receive(db_session *s, int wait_ms, bool *pending)
     struct pollfd f = {mysql_get_socket(s->own), POLLIN, 0};
     *pending = poll(&f, 1, wait_ms) <= 0; /* a signal is told by the next look at the limits */
     if (*pending) return DB_OK;
-    mysql_read_query_result(s->own);
+    read_result(s);
     return keep_answer(s);
 }
 

@@ -176,6 +176,11 @@ static void tell_finding(reference *r, const reference_finding *f, audit_answer 
                              "transaction %s must have failed: %s refuses what it writes after "
                              "its snapshot",
                              a->txn, version);
+    else if (a->statement && f->all_orders && r->e.plan->reads == READS_LATEST)
+        a->reason = sentence(r,
+                             "no serial order explains the log: in the order of the commits, %s "
+                             "does not give this answer to statement %u of transaction %s",
+                             version, (unsigned)a->statement, a->txn);
     else if (a->statement)
         a->reason = sentence(
             r,

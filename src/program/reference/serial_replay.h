@@ -1,6 +1,5 @@
 /*
- * serial_replay.h - decides a log by serial executions: in the order of the commits, and for small
- * logs in every order.
+ * serial_replay.h - decides a log by serial executions: in the order of the commits, and in others.
  */
 #ifndef RATEL_REFERENCE_SERIAL_REPLAY_H
 #define RATEL_REFERENCE_SERIAL_REPLAY_H
