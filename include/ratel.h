@@ -543,6 +543,7 @@ typedef struct {
     int session_order;      /* session order of the levels in `found` that leave it open */
     const char *instead_of; /* a weaker violated level that has no argument, or NULL */
     int colour;             /* text: terminal colours */
+    int quiet;              /* text and Markdown: without warnings */
 } ratel_telling;
 /* "text", "markdown", "json" (doc/schema/explain.json), "dot" for Graphviz, "svg", "tikz",
    "html": a page of its own, "page-entry": the JSON of its entry in a page of several, or

@@ -120,6 +120,7 @@ static void body_tell(call *c)
         context.session_order = with->session_order;
         context.instead_of = with->instead_of;
         context.colour = with->colour;
+        context.quiet = with->quiet;
     }
     strbuf_init(&tc->text, &tc->work);
     tc->tell(&t, &tc->text);

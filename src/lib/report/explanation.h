@@ -24,6 +24,7 @@ typedef struct tell_context {
     bool session_order;     /* of those that do not settle it */
     const char *instead_of; /* the weaker violated level that could not be argued, or NULL */
     bool colour;
+    bool quiet;  /* no warnings */
     bool titled; /* `history` is the whole title of a drawing */
 } tell_context;
 

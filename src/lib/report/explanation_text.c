@@ -603,7 +603,7 @@ static void say_levels(teller *k)
 
 static void say_warnings(teller *k)
 {
-    for (uint32_t w = 0; w < LINTS; w++) {
+    for (uint32_t w = 0; w < LINTS && !k->t->c->quiet; w++) {
         if (!(k->t->v->warnings >> w & 1)) continue;
         open_line(k, LINE_PLAIN, 0);
         strbuf_printf(&k->text, "Warning: %s [%s]", verdict_warning_text(k->t->v, w),

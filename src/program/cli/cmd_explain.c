@@ -43,6 +43,7 @@ static int write_explanation(args *a, const ratel_survey *s, const char *name, c
     int code, status = status_of(ratel_result_verdict(ratel_survey_result(s)));
     const ratel_explanation *e = ratel_survey_explanation(s);
     ratel_telling t = {.history = name,
+                       .quiet = a->value[O_QUIET] != NULL,
                        .colour = !strcmp(format, "text") && colour_wanted(a, fileno(out))};
     ratel_survey_tell(s, &t);
     code = ratel_explanation_write(e, r, format, &t, write_file_cb, out);

@@ -357,7 +357,7 @@ static int answer(state *st)
     add_to_page(st, &r);
     if (history && picture_format(st->a)) return render(st->out, render_picture, &shown);
     int rendered = EXIT_HOLDS;
-    if (history && to && !synth_is_chains(&r))
+    if (history && to && !synth_is_chains(&r) && !st->a->value[O_QUIET])
         complain(
             "warning: the session order does not consist of sessions; the written history lacks a "
             "part of it");

@@ -383,15 +383,47 @@ void db_setting(db *d, const char *name, const char *value)
 
 /* --- passwords -------------------------------------------------------------------------------- */
 
-/* The length of a password that begins at this place of the URL, or 0.  Whatever may be one counts:
-   from the first colon of an authority to its last @, and the values of parameters. */
-static size_t secret_at(const char *url, const char *at)
+/* Of databases that are files or programs, the address is shown: it has no password of ours. */
+static bool of_files(const char *url)
 {
-    static const char *const names[] = {"password=", "passwd=", "pwd=", "pass="};
+    static const char *const kinds[] = {"sqlite:", "lmdb:", "rocksdb:", "bdb:", "exec:"};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (!strncmp(url, kinds[i], strlen(kinds[i]))) return true;
+    return false;
+}
+
+/* Where a password may begin that ends before the last @, or NULL.  An address without "//" is a
+   mistake, and what stands in it may be a password all the same. */
+static const char *authority_secret(const char *url, const char **end)
+{
     const char *authority = strstr(url, "//");
-    const char *colon = authority ? strchr(authority, ':') : NULL;
-    const char *end = colon ? strrchr(colon, '@') : NULL;
-    if (end && at == colon + 1) return (size_t)(end - at);
+    if (!authority && of_files(url)) return NULL;
+    if (!authority) authority = url;
+    *end = strrchr(authority, '@');
+    if (!*end) return NULL;
+    for (const char *p = authority; p < *end; p++) {
+        if (*p == ':') return p + 1;
+        if (!strncasecmp(p, "%3a", 3)) return p + 3;
+    }
+    return NULL;
+}
+
+#define DIVIDE "/?#@:"
+
+/* The length of a password that begins at this place of the URL, or 0.  Whatever may be one counts:
+   from the first colon of an authority to its last @, the parts of that between characters at which
+   a library may divide it, and the values of parameters. */
+static size_t secret_at(const char *url, const char *at, bool in_parts)
+{
+    static const char *const names[] = {
+        "password=", "passwd=", "pwd=", "pass=", "auth=", "secret=", "token="};
+    const char *end, *secret = authority_secret(url, &end);
+    if (secret && at == secret && !in_parts) return (size_t)(end - at);
+    if (secret && at >= secret && at < end && in_parts &&
+        (at == secret || strchr(DIVIDE, at[-1]))) {
+        size_t part = strcspn(at, DIVIDE);
+        return part > 1 ? part : 0;
+    }
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         size_t n = strlen(names[i]);
         if ((size_t)(at - url) < n || strncasecmp(at - n, names[i], n) != 0) continue;
@@ -410,8 +442,10 @@ void db_hide(const char *url, const char *text, char *to, size_t cap)
     while (*text && n + 4 < cap) {
         size_t longest = 0;
         for (const char *at = url; *at; at++) {
-            size_t len = secret_at(url, at);
-            if (len > longest && !strncmp(text, at, len)) longest = len;
+            for (int parts = 0; parts < 2; parts++) {
+                size_t len = secret_at(url, at, parts);
+                if (len > longest && !strncmp(text, at, len)) longest = len;
+            }
         }
         if (longest) {
             memcpy(to + n, "***", 3);
