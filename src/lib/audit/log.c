@@ -509,6 +509,17 @@ static void read_native(reader *r, line_parts *p)
     } while (json_more(j, '}'));
 }
 
+static void read_commit_ts(json *j, log_txn *t)
+{
+    json_space(j);
+    t->commit_unknown = *j->p == 'n';
+    if (t->commit_unknown)
+        json_skip(j);
+    else
+        t->commit = json_int(j, "commit_ts");
+    t->has_commit = !t->commit_unknown;
+}
+
 static void read_member(reader *r, line_parts *p, json_text name)
 {
     json *j = &r->j;
@@ -545,13 +556,7 @@ static void read_member(reader *r, line_parts *p, json_text name)
         p->t.end = read_time(r, "end");
         p->t.has_end = true;
     } else if (json_is(name, "commit_ts")) {
-        json_space(j);
-        p->t.commit_unknown = *j->p == 'n';
-        if (p->t.commit_unknown)
-            json_skip(j);
-        else
-            p->t.commit = json_int(j, "commit_ts");
-        p->t.has_commit = !p->t.commit_unknown;
+        read_commit_ts(j, &p->t);
     } else if (json_is(name, "times")) {
         read_times(r, p->t.times, 4);
         p->t.has_times = true;
@@ -562,10 +567,8 @@ static void read_member(reader *r, line_parts *p, json_text name)
         p->level = keep(r, json_string(j));
     } else if (json_is(name, "dialect")) {
         read_dialect(r);
-    } else if (json_is(name, "mark")) {
-        read_mark(r, p);
-    } else if (json_is(name, "lines")) {
-        read_lines(r, p);
+    } else if (json_is(name, "mark") || json_is(name, "lines")) {
+        (json_is(name, "mark") ? read_mark : read_lines)(r, p);
     } else if (json_is(name, "isolation")) {
         p->isolation = read_isolation(r);
     } else if (json_is(name, "collation")) {
