@@ -509,6 +509,17 @@ static void read_native(reader *r, line_parts *p)
     } while (json_more(j, '}'));
 }
 
+/* A member whose presence says it. */
+static bool read_flag(reader *r, line_parts *p, json_text name)
+{
+    bool *flag = json_is(name, "hidden_routines") ? &r->l->hidden_routines
+                 : json_is(name, "trace")         ? &r->l->traced
+                 : json_is(name, "recorder")      ? &p->recorder
+                                                  : NULL;
+    if (flag) *flag = true;
+    return flag != NULL;
+}
+
 static void read_commit_ts(json *j, log_txn *t)
 {
     json_space(j);
@@ -573,16 +584,9 @@ static void read_member(reader *r, line_parts *p, json_text name)
         p->isolation = read_isolation(r);
     } else if (json_is(name, "collation")) {
         r->l->collation = keep(r, json_string(j));
-    } else if (json_is(name, "hidden_routines")) {
-        r->l->hidden_routines = true;
-        json_skip(j);
     } else if (json_is(name, "named_writes")) {
         r->l->named_writes = json_is(json_skip(j), "true");
-    } else if (json_is(name, "trace")) {
-        r->l->traced = true;
-        json_skip(j);
-    } else if (json_is(name, "recorder")) {
-        p->recorder = true;
+    } else if (read_flag(r, p, name)) {
         json_skip(j);
     } else if (json_is(name, "ratel") || json_is(name, "ops")) {
         p->of_history = true;
