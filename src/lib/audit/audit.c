@@ -1,6 +1,7 @@
 /*
  * audit.c - the border of the room: opens the guard, owns the regions, turns failures into codes.
  */
+#include "audit/session_zones.h"
 #include "audit/audit.h"
 
 #include <assert.h>
@@ -124,6 +125,7 @@ void audit_engine(engine *e, guard *g, mem *work, mem *states, const audit_optio
     e->plans.refused_table = mem_array0(work, const char *, l->texts.n + 1);
     e->plans.refused_at = mem_array0(work, uint32_t, l->texts.n + 1);
     engine_find_routines(e);
+    e->zone = zone_of_sessions(work, l);
     e->marks = marks_of_log(work, l);
     e->keep_states = o->keep_states || aborted_errors_asked(l);
     e->drawn_upto = mem_array0(work, uint32_t, l->txns.n + 1);

@@ -406,11 +406,14 @@ static outcome refused(attempt *a, size_t mark)
 
 /* A write in a block of PL/pgSQL that catches unique, foreign key or serialization errors may have
    gone the other way at that moment, so that no later difference proves anything. */
-static void note_caught_errors(engine *e)
+static void note_what_depends_on_moments(engine *e)
 {
     if (e->x.moment_caught)
         e->unsure = "a block of PL/pgSQL catches an error that depends on what other transactions "
                     "did at that moment";
+    if (e->x.clock.guessed && !e->unsure)
+        e->unsure = "not explained, but values are compared with the clock of the server, which "
+                    "only the server knows, and that may explain it";
 }
 
 /* A failed statement ends a transaction of PostgreSQL and of DuckDB; elsewhere it did nothing. */
@@ -588,7 +591,7 @@ static outcome raised(attempt *a)
     assert(vs_mark(&a->e->store) == a->mark && strlen(a->e->x.c.state) == 5);
     engine *e = a->e;
     a->failed = ends_by_failure(e);
-    note_caught_errors(e);
+    note_what_depends_on_moments(e);
     if (only_writes_count(a)) {
         e->run.unclear = true;
         return RUN_MISMATCH;
@@ -645,7 +648,7 @@ static outcome compared(attempt *a, sql_result *r)
 {
     assert(a->p && !a->failed);
     engine *e = a->e;
-    note_caught_errors(e);
+    note_what_depends_on_moments(e);
     if (only_writes_count(a)) return compared_writes(a, r);
     if (e->run.upto && a->index + 1 < e->run.upto) return RUN_OK; /* no answer is compared */
     if (match_result(&e->x, r, a->s)) {
@@ -1051,6 +1054,7 @@ void engine_begin(engine *e, trial *t, uint32_t position)
     e->x.saw_ud = e;
     e->x.ud = e;
     exec_begin(&e->x);
+    e->x.c.zone = e->zone;
     e->x.session = e->log->txns.at[t->txn].session;
     e->x.lost_prepares = e->plans.lost_prepares;
     e->x.single_session = e->log->sessions.n < 2;
@@ -1125,6 +1129,10 @@ uint64_t engine_effects(const engine *e)
             if (u.row == UNDO_BIND) {
                 const hole *b = &e->store.hole.at[u.hole - 1];
                 h = hash_pair(hash_pair(h, u.hole), value_hash(b->t, b->v));
+            }
+            if (u.row == UNDO_CLOCK) {
+                const reading *r = &e->store.readings.at[u.hole - 1];
+                h = hash_pair(hash_pair(h, (uint64_t)r->lo), hash_pair((uint64_t)r->hi, r->same));
             }
             sum += h;
             continue;

@@ -203,6 +203,7 @@ typedef struct engine {
     sql_exec x;
     engine_plans plans;
     txn_marks marks;
+    sql_zone zone; /* of all sessions; the setup's is not known */
     engine_order order;
     engine_effort effort;
     running_txn run;

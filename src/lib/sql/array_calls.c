@@ -126,7 +126,8 @@ static value to_text(sql_exec *x, const expr *e, const value *v)
     assert(e->n >= 2 && e->n <= 3);
     type_id of = element_of(e, 0);
     if (v[0].null || v[1].null) return value_null();
-    if (of == T_STAMPTZ) sql_refuse(&x->c, e->position, "what depends on the session's time zone");
+    if (of == T_STAMPTZ && x->c.zone != ZONE_UTC)
+        sql_refuse(&x->c, e->position, "what depends on the session's time zone");
     array_walk w = array_begin_walk(of, v[0]);
     value item;
     bool first = true;

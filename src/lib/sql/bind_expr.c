@@ -212,6 +212,8 @@ expr *expr_coerce(binder *b, expr *e, type to, cast_kind kind)
     expr *c = expr_new(b, E_CAST, to, e->position, 1);
     c->arg[0] = e;
     c->cast = kind;
+    /* now() is an instant already, though it is typed as a plain timestamp */
+    c->clocked = e->t.id == T_STAMP && to.id == T_STAMPTZ && clock_inside(e);
     return fold(b, c);
 }
 
@@ -291,8 +293,10 @@ type_id common_type(binder *b, expr **e, uint32_t n, const char *what)
             t = T_STAMP;
         else if ((type_is_float(t) || type_rank(t)) && (type_is_float(o) || type_rank(o)))
             t = t == T_FLOAT8 || o == T_FLOAT8 ? T_FLOAT8 : T_FLOAT4;
-        else if (type_is_moment(t) && type_is_moment(o))
+        else if (type_is_moment(t) && type_is_moment(o) && CTX(b)->zone != ZONE_UTC)
             sql_refuse(CTX(b), e[i]->position, "what depends on the session's time zone");
+        else if (type_is_moment(t) && type_is_moment(o))
+            t = T_STAMPTZ;
         else
             sql_raise(CTX(b), "42804", "%s types %s and %s cannot be matched", what, type_name(t),
                       type_name(o));
@@ -329,8 +333,13 @@ static type_id operands(binder *b, expr **e, const char *op, int position)
             resolve(b, e[i], o == T_VARCHAR ? T_TEXT : o);
     }
     type_id l = e[0]->t.id, r = e[1]->t.id;
-    if (l != r && type_is_moment(l) && type_is_moment(r) && (l == T_STAMPTZ || r == T_STAMPTZ))
-        sql_refuse(CTX(b), position, "what depends on the session's time zone");
+    for (int i = 0; i < 2; i++)
+        if (e[i]->t.id == T_STAMP && e[1 - i]->t.id == T_STAMPTZ && clock_inside(e[i]))
+            return T_STAMPTZ;
+    bool zoned =
+        l != r && type_is_moment(l) && type_is_moment(r) && (l == T_STAMPTZ || r == T_STAMPTZ);
+    if (zoned && CTX(b)->zone == ZONE_UTC) return T_STAMPTZ;
+    if (zoned) sql_refuse(CTX(b), position, "what depends on the session's time zone");
     if (type_is_float(l) != type_is_float(r) && (type_rank(l) || type_rank(r)))
         return T_FLOAT8; /* real beside an integer, too */
     if (json_unordered(l, r, op))
@@ -354,6 +363,7 @@ expr *compare(binder *b, int op, expr *l, expr *r, int position)
     e->arg[1] = r;
     e->sub = operands(b, e->arg, names[op], position);
     coerce_all(b, e->arg, 2, e->sub);
+    clock_mark(e);
     return fold(b, e);
 }
 
@@ -1046,36 +1056,37 @@ static const struct {
     const char *name;
     size_t most;
     type_id t;
+    int op;
 } open_calls[] = {
-    {"nextval", 1, T_INT8},
-    {"currval", 1, T_INT8},
-    {"lastval", 0, T_INT8},
-    {"now", 0, T_STAMP},
-    {"transaction_timestamp", 0, T_STAMP},
-    {"statement_timestamp", 0, T_STAMP},
-    {"clock_timestamp", 0, T_STAMP},
-    {"random", 0, T_NUMERIC},
-    {"gen_random_uuid", 0, T_UUID},
-    {"pg_backend_pid", 0, T_INT4},
-    {"txid_current", 0, T_INT8},
-    {"version", 0, T_TEXT},
-    {"current_database", 0, T_TEXT},
-    {"current_schema", 0, T_TEXT},
-    {"current_setting", 2, T_TEXT},
-    {"set_config", 3, T_TEXT},
-    {"pg_sleep", 1, T_VOID},
-    {"pg_notify", 2, T_VOID},
-    {"pg_advisory_lock", 2, T_VOID},
-    {"pg_advisory_xact_lock", 2, T_VOID},
-    {"pg_advisory_lock_shared", 2, T_VOID},
-    {"pg_advisory_xact_lock_shared", 2, T_VOID},
-    {"pg_advisory_unlock_all", 0, T_VOID},
-    {"pg_advisory_unlock", 2, T_BOOL},
-    {"pg_advisory_unlock_shared", 2, T_BOOL},
-    {"pg_try_advisory_lock", 2, T_BOOL},
-    {"pg_try_advisory_xact_lock", 2, T_BOOL},
-    {"pg_try_advisory_lock_shared", 2, T_BOOL},
-    {"pg_try_advisory_xact_lock_shared", 2, T_BOOL},
+    {"nextval", 1, T_INT8, OPEN_OTHER},
+    {"currval", 1, T_INT8, OPEN_OTHER},
+    {"lastval", 0, T_INT8, OPEN_OTHER},
+    {"now", 0, T_STAMP, OPEN_CLOCK},
+    {"transaction_timestamp", 0, T_STAMP, OPEN_CLOCK},
+    {"statement_timestamp", 0, T_STAMP, OPEN_CLOCK},
+    {"clock_timestamp", 0, T_STAMP, OPEN_CLOCK},
+    {"random", 0, T_NUMERIC, OPEN_UNIT},
+    {"gen_random_uuid", 0, T_UUID, OPEN_OTHER},
+    {"pg_backend_pid", 0, T_INT4, OPEN_ABOVE_ZERO},
+    {"txid_current", 0, T_INT8, OPEN_ABOVE_ZERO},
+    {"version", 0, T_TEXT, OPEN_OTHER},
+    {"current_database", 0, T_TEXT, OPEN_OTHER},
+    {"current_schema", 0, T_TEXT, OPEN_OTHER},
+    {"current_setting", 2, T_TEXT, OPEN_OTHER},
+    {"set_config", 3, T_TEXT, OPEN_OTHER},
+    {"pg_sleep", 1, T_VOID, OPEN_OTHER},
+    {"pg_notify", 2, T_VOID, OPEN_OTHER},
+    {"pg_advisory_lock", 2, T_VOID, OPEN_OTHER},
+    {"pg_advisory_xact_lock", 2, T_VOID, OPEN_OTHER},
+    {"pg_advisory_lock_shared", 2, T_VOID, OPEN_OTHER},
+    {"pg_advisory_xact_lock_shared", 2, T_VOID, OPEN_OTHER},
+    {"pg_advisory_unlock_all", 0, T_VOID, OPEN_OTHER},
+    {"pg_advisory_unlock", 2, T_BOOL, OPEN_OTHER},
+    {"pg_advisory_unlock_shared", 2, T_BOOL, OPEN_OTHER},
+    {"pg_try_advisory_lock", 2, T_BOOL, OPEN_OTHER},
+    {"pg_try_advisory_xact_lock", 2, T_BOOL, OPEN_OTHER},
+    {"pg_try_advisory_lock_shared", 2, T_BOOL, OPEN_OTHER},
+    {"pg_try_advisory_xact_lock_shared", 2, T_BOOL, OPEN_OTHER},
 };
 
 /* The number of the sequence that nextval names by a plain constant; 0: who knows. */
@@ -1101,7 +1112,7 @@ static expr *concat_all(binder *b, scope *s, const PgQuery__FuncCall *f, bool se
     for (uint32_t i = 0; i < e->n; i++) {
         e->arg[i] = bind_expr(b, s, f->args[i]);
         expr_settle(b, e->arg[i]);
-        if (e->arg[i]->t.id == T_STAMPTZ)
+        if (e->arg[i]->t.id == T_STAMPTZ && CTX(b)->zone != ZONE_UTC)
             sql_refuse(CTX(b), f->location, "what depends on the session's time zone");
     }
     return fold(b, e);
@@ -1178,6 +1189,7 @@ static expr *function_call(binder *b, scope *s, const PgQuery__FuncCall *f)
     for (size_t i = 0; i < sizeof open_calls / sizeof open_calls[0]; i++)
         if (!strcmp(name, open_calls[i].name) && f->n_args <= open_calls[i].most) {
             expr *e = expr_new(b, E_OPEN, type_plain(open_calls[i].t), f->location, 0);
+            e->op = open_calls[i].op;
             if (!strcmp(name, "current_setting") && f->n_args > 1) b->x->s->null_settings = true;
             if (!strcmp(name, "nextval")) e->index = sequence_of(b, f);
             return e;
@@ -1350,7 +1362,9 @@ static expr *current_value(binder *b, const PgQuery__SQLValueFunction *f)
         sql_refuse(CTX(b), f->location, "the current time of day");
     default: t = T_TEXT; /* who, and where: whatever the log shows */
     }
-    return expr_new(b, E_OPEN, type_plain(t), f->location, 0);
+    expr *e = expr_new(b, E_OPEN, type_plain(t), f->location, 0);
+    if (type_is_moment(t)) e->op = OPEN_CLOCK;
+    return e;
 }
 
 /* Texts compare by bytes here, which is what these collations do. */

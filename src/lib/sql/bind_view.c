@@ -22,7 +22,10 @@ routine *bind_view_named(const binder *b, const char *name)
 query *bind_view_query(binder *b, const routine *r)
 {
     if (++b->x->views > 50) sql_refuse(CTX(b), -1, "views nested this deep");
+    sql_zone zone = CTX(b)->zone;
+    CTX(b)->zone = ZONE_UNSET; /* its literals were read when it was created */
     plan *p = bind_text(b->x, b->mem, NULL, r->view, strlen(r->view), NULL, 0);
+    CTX(b)->zone = zone;
     b->x->views--;
     b->p->reads |= p->reads;
     b->calls |= p->nested;

@@ -46,7 +46,7 @@ static value arith_num(sql_exec *x, int op, const num *a, const num *b)
     return value_num(value_need(&x->c, r));
 }
 
-static bool compared(int op, int c)
+bool eval_compares(int op, int c)
 {
     assert(op >= OP_EQ && op <= OP_GE);
     switch (op) {
@@ -252,7 +252,7 @@ static value row_compares(sql_exec *x, const expr *e, const value *v, const sql_
         bool null = v[i].null || w.null;
         unknown |= null;
         if (null) continue;
-        bool yes = compared(op, value_cmp(t, v[i], w));
+        bool yes = eval_compares(op, value_cmp(t, v[i], w));
         if (e->n == 1) return value_bool(yes);
         if (yes == (op == OP_NE)) return value_bool(yes);
     }
@@ -422,7 +422,8 @@ static value any_of_text(sql_exec *x, const expr *e, value v, value array)
             continue;
         }
         item = value_parse(&x->c, type_plain(e->sub), item.s, item.n);
-        if (compared(any_compares(e), value_cmp(e->sub, v, item)) != all) return value_bool(!all);
+        if (eval_compares(any_compares(e), value_cmp(e->sub, v, item)) != all)
+            return value_bool(!all);
     }
     if (!n) return any_of_none(x, e, v);
     return unknown ? value_null() : value_bool(all);
@@ -438,7 +439,7 @@ static value any_of_array(sql_exec *x, const expr *e, value v, value array)
         guard_tick(x->c.guard);
         if (item.null || v.null)
             unknown = true;
-        else if (compared(any_compares(e), value_cmp(e->sub, v, item)) != all)
+        else if (eval_compares(any_compares(e), value_cmp(e->sub, v, item)) != all)
             return value_bool(!all);
     }
     if (!n) return any_of_none(x, e, v);
@@ -449,7 +450,7 @@ static value strict_two(sql_exec *x, const expr *e, value a, value b)
 {
     if (b.null || (a.null && e->kind != E_ANY)) return value_null();
     switch (e->kind) {
-    case E_COMPARE: return value_bool(compared(e->op, value_cmp(e->sub, a, b)));
+    case E_COMPARE: return value_bool(eval_compares(e->op, value_cmp(e->sub, a, b)));
     case E_ARITH:
         if (type_is_float(e->t.id))
             return float_arith(&x->c, e->t.id, e->op, value_double(a), value_double(b));
@@ -484,8 +485,9 @@ static value known(sql_exec *x, const expr *e, value v)
 }
 
 /* Fresh: with the number of its sequence, if it is one's. */
-static value drawn(const expr *e)
+static value drawn(sql_exec *x, const expr *e)
 {
+    if (e->op == OPEN_CLOCK) return clock_drawn(x, e);
     value v = value_open();
     v.n = e->index;
     return v;
@@ -532,7 +534,7 @@ value eval_open(sql_exec *x, const expr *e, frame *f)
 {
     const expr *in = e;
     while (in->kind == E_CAST) in = in->arg[0];
-    if (in->kind == E_OPEN) return drawn(in);
+    if (in->kind == E_OPEN) return drawn(x, in);
     if (e->kind == E_CASE || e->kind == E_COALESCE) return passed_on(x, e, f);
     if (in->kind == E_CASE || in->kind == E_COALESCE) {
         value v = eval_open(x, e->arg[0], f);
@@ -567,6 +569,14 @@ static value call_builtin(sql_exec *x, const expr *e, frame *f)
     return e->builtin->run(x, e, v);
 }
 
+/* Args 0 and 1 are compared as `sub`, arg 2 is the result. */
+static value null_if(sql_exec *x, const expr *e, frame *f)
+{
+    value a = eval(x, e->arg[0], f), b = eval(x, e->arg[1], f);
+    if (!a.null && !b.null && !value_cmp(e->sub, a, b)) return value_null();
+    return eval(x, e->arg[2], f);
+}
+
 /* The kinds that conditions on rows seldom have. */
 static value eval_seldom(sql_exec *x, const expr *e, frame *f)
 {
@@ -589,13 +599,12 @@ static value eval_seldom(sql_exec *x, const expr *e, frame *f)
             if (!v.null) return v;
         }
         return value_null();
-    case E_NULLIF: { /* args 0 and 1 compared as `sub`, arg 2 is the result */
-        value a = eval(x, e->arg[0], f), b = eval(x, e->arg[1], f);
-        if (!a.null && !b.null && !value_cmp(e->sub, a, b)) return value_null();
-        return eval(x, e->arg[2], f);
-    }
+    case E_NULLIF: return null_if(x, e, f);
     case E_EXTREME: return extreme(x, e, f);
-    case E_CAST: return value_cast(&x->c, eval(x, e->arg[0], f), e->arg[0]->t, e->t, e->cast);
+    case E_CAST: {
+        value v = eval(x, e->arg[0], f);
+        return e->clocked ? v : value_cast(&x->c, v, e->arg[0]->t, e->t, e->cast);
+    }
     case E_CALL: return call_strict(x, e, f);
     case E_BUILTIN: return call_builtin(x, e, f);
     case E_TEXTS: return texts(x, e, f);
@@ -608,7 +617,7 @@ static value eval_seldom(sql_exec *x, const expr *e, frame *f)
     case E_IN_QUERY: return in_query(x, e, f);
     case E_SCALAR: return scalar(x, e, f);
     case E_AGGREGATE: return f->aggs[e->index];
-    case E_OPEN: return known(x, e, value_open());
+    case E_OPEN: return known(x, e, drawn(x, e));
     case E_VAR: return known(x, e, pl_value(x, e));
     case E_ROUTINE: return pl_call(x, e->routine, eval_args(x, e, f), NULL);
     default: assert(false && "a kind of expression that eval() handles");
@@ -624,7 +633,9 @@ value eval(sql_exec *x, const expr *e, frame *f)
     case E_COLUMN: {
         for (uint32_t i = 0; i < e->up; i++) f = f->up;
         const value *r = f->slots[e->slot];
-        return r ? known(x, e, vs_known(x->s, r[e->index])) : value_null();
+        if (!r) return value_null();
+        value v = vs_known(x->s, r[e->index]);
+        return v.open ? known(x, e, clock_stored(x, v)) : v;
     }
     case E_AND:
     case E_OR: return junction(x, e, f);
@@ -633,6 +644,8 @@ value eval(sql_exec *x, const expr *e, frame *f)
         return v.null ? v : value_bool(!v.i);
     }
     case E_COMPARE:
+        if (e->clocked) return clock_compare(x, e, f);
+        /* fall through */
     case E_ARITH:
     case E_CONCAT:
     case E_ANY:

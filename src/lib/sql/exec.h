@@ -134,6 +134,16 @@ typedef struct merge_pair {
     const value *target;
 } merge_pair;
 
+/* What the running transaction knows of the clock (clock_values.c). */
+typedef struct clock_state {
+    bool trying;  /* the clock and what was stored of it read as `trial` */
+    bool aged;    /* some stored value did, while trying: */
+    uint32_t old; /* its reading */
+    int64_t trial;
+    uint32_t reading; /* number in the store; 0: none yet */
+    bool guessed;     /* an answer depends on when the clock was read, ever */
+} clock_state;
+
 typedef struct member_table member_table;
 
 /* Of a query of WITH, or of IN and its kin, while its statement runs. */
@@ -192,6 +202,7 @@ typedef struct sql_exec {
     bool key_shared;     /* FOR KEY SHARE read a version that is not the newest */
     bool key_changed;    /* FOR KEY SHARE met a row whose key others changed */
     bool twins;          /* the snapshot shows two rows of one key */
+    clock_state clock;
     uint32_t session;
     bool lost_prepares; /* a transaction that is not run prepared or deallocated something */
     VEC(savepoint) savepoints;
@@ -272,6 +283,14 @@ value *eval_args(sql_exec *x, const expr *e, frame *f);
 /* Where a value is only passed on: it need not be known. */
 value eval_open(sql_exec *x, const expr *e, frame *f);
 bool eval_true(sql_exec *x, const expr *e, frame *f);
+bool eval_compares(int op, int c); /* enum compare_op, and how the sides compare */
+
+/* clock_values.c: a comparison with now() and its kin.  Binding tells such comparisons. */
+void clock_mark(expr *compare);
+bool clock_inside(const expr *e);
+value clock_compare(sql_exec *x, const expr *e, frame *f);
+value clock_drawn(sql_exec *x, const expr *e);
+value clock_stored(sql_exec *x, value v);
 void exec_query(sql_exec *x, const query *q, frame *up, sql_result *out);
 /* LIMIT and OFFSET applied; refuses if they cut between rows of which either might come. */
 void exec_cut(sql_exec *x, const query *q, sql_result *r);

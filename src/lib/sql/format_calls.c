@@ -334,10 +334,10 @@ static value format(sql_exec *x, const expr *e, const value *v)
         next = at + 1;
         if (at >= e->n) format_wrong(x, &b, "too few arguments for format()");
         type_id t = e->arg[at]->t.id;
-        if (t == T_STAMPTZ || (item.kind == 'I' && v[at].null)) {
+        bool zoned = t == T_STAMPTZ && x->c.zone != ZONE_UTC;
+        if (zoned || (item.kind == 'I' && v[at].null)) {
             strbuf_free(&b);
-            if (t == T_STAMPTZ)
-                sql_refuse(&x->c, e->position, "what depends on the session's time zone");
+            if (zoned) sql_refuse(&x->c, e->position, "what depends on the session's time zone");
             sql_raise(&x->c, "22004", "null values cannot be formatted as an SQL identifier");
         }
         put_item(x, item, t, v[at], &b);

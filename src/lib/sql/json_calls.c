@@ -442,12 +442,14 @@ static void put_json(sql_exec *x, strbuf *b, type_id t, value v, bool jsonb)
     } else if (type_rank(t) || t == T_JSON || t == T_JSONB) {
         value_write(&x->c, t, v, b);
     } else {
-        if (t == T_STAMPTZ || type_is_float(t))
+        bool zoned = t == T_STAMPTZ;
+        if ((zoned && x->c.zone != ZONE_UTC) || type_is_float(t))
             sql_refuse(&x->c, -1, "%s made into json", type_name(t));
         strbuf text;
         strbuf_init(&text, x->work.mem);
         value_write(&x->c, t, v, &text);
-        if (t == T_STAMP && text.n > 10) text.at[10] = 'T';
+        if ((zoned || t == T_STAMP) && text.n > 10) text.at[10] = 'T';
+        if (zoned) strbuf_str(&text, ":00"); /* +00:00 */
         jsonb_put_string(b, text.at, text.n);
         strbuf_free(&text);
     }

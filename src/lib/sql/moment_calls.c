@@ -182,7 +182,7 @@ static value extract_stamp(sql_exec *x, const expr *e, const value *v)
 static value extract_instant(sql_exec *x, const expr *e, const value *v)
 {
     assert(e->n == 2 && !v[0].null && !v[1].null);
-    if (field_named(x, e, v[0]) != FIELD_EPOCH)
+    if (field_named(x, e, v[0]) != FIELD_EPOCH && x->c.zone != ZONE_UTC)
         sql_refuse(&x->c, e->position, "what depends on the session's time zone");
     return extract_stamp(x, e, v);
 }
@@ -302,11 +302,23 @@ static value trunc_interval(sql_exec *x, const expr *e, const value *v)
     return interval_value(&x->work, i);
 }
 
-static value zone_refused(sql_exec *x, const expr *e, const value *v)
+/* The fields of an instant are those of a timestamp if the session's zone is UTC. */
+static void need_utc(sql_exec *x, const expr *e)
+{
+    if (x->c.zone != ZONE_UTC)
+        sql_refuse(&x->c, e->position, "what depends on the session's time zone");
+}
+static value trunc_instant(sql_exec *x, const expr *e, const value *v)
 {
     assert(e->n == 2 && !v[0].null && !v[1].null);
-    (void)v;
-    sql_refuse(&x->c, e->position, "what depends on the session's time zone");
+    need_utc(x, e);
+    return trunc_stamp(x, e, v);
+}
+static value trunc_day(sql_exec *x, const expr *e, const value *v)
+{
+    assert(e->n == 2 && !v[0].null && !v[1].null);
+    need_utc(x, e);
+    return trunc_stamp(x, e, (value[]){v[0], value_int(v[1].i * DAY_US)});
 }
 
 /* ---- arithmetic ------------------------------------------------------------------------------ */
@@ -315,7 +327,7 @@ static value zone_refused(sql_exec *x, const expr *e, const value *v)
 static value moved(sql_exec *x, const expr *e, value stamp, value by, int sign)
 {
     interval i = interval_of(by);
-    if (e->t.id == T_STAMPTZ && (i.months || i.days))
+    if (e->t.id == T_STAMPTZ && (i.months || i.days) && x->c.zone != ZONE_UTC)
         sql_refuse(&x->c, e->position, "what depends on the session's time zone");
     return value_int(interval_move(&x->c, stamp.i, i, sign));
 }
@@ -482,6 +494,25 @@ static value age_between(sql_exec *x, const expr *e, const value *v)
     while (months < 0) months += 12, years--;
     interval r = {us * sign, days * sign, (years * 12 + months) * sign};
     return interval_value(&x->work, r);
+}
+static value age_of_instants(sql_exec *x, const expr *e, const value *v)
+{
+    assert(e->n == 2 && !v[0].null && !v[1].null);
+    need_utc(x, e);
+    return age_between(x, e, v);
+}
+/* Dates become instants for it. */
+static value age_of_days(sql_exec *x, const expr *e, const value *v)
+{
+    assert(e->n == 2 && !v[0].null && !v[1].null);
+    need_utc(x, e);
+    return age_between(x, e, (value[]){value_int(v[0].i * DAY_US), value_int(v[1].i * DAY_US)});
+}
+static value instant_to_char(sql_exec *x, const expr *e, const value *v)
+{
+    assert(e->n == 2 && !v[0].null && !v[1].null);
+    need_utc(x, e);
+    return moment_to_char(x, e, v);
 }
 
 static interval hours_justified(sql_exec *x, interval i)
@@ -676,12 +707,12 @@ const builtin moment_builtins[] = {
     {"date_part", "td>F", part_date, 0},
     {"date_part", "ti>F", part_interval, 0},
     {"date_trunc", "tp>p", trunc_stamp, 0},
-    {"date_trunc", "tz>z", zone_refused, BUILTIN_STABLE},
-    {"date_trunc", "td>z", zone_refused, BUILTIN_STABLE},
+    {"date_trunc", "tz>z", trunc_instant, BUILTIN_STABLE},
+    {"date_trunc", "td>z", trunc_day, BUILTIN_STABLE},
     {"date_trunc", "ti>i", trunc_interval, 0},
     {"age", "pp>i", age_between, 0},
-    {"age", "zz>i", zone_refused, BUILTIN_STABLE},
-    {"age", "dd>i", zone_refused, BUILTIN_STABLE},
+    {"age", "zz>i", age_of_instants, BUILTIN_STABLE},
+    {"age", "dd>i", age_of_days, BUILTIN_STABLE},
     {"justify_hours", "i>i", justify_hours, 0},
     {"justify_days", "i>i", justify_days, 0},
     {"justify_interval", "i>i", justify_interval, 0},
@@ -698,6 +729,6 @@ const builtin moment_builtins[] = {
     {"to_date", "tt>d", to_date, BUILTIN_STABLE},
     {"to_char", "pt>t", moment_to_char, BUILTIN_STABLE},
     {"to_char", "dt>t", moment_to_char, BUILTIN_STABLE},
-    {"to_char", "zt>t", zone_refused, BUILTIN_STABLE},
+    {"to_char", "zt>t", instant_to_char, BUILTIN_STABLE},
     {NULL, NULL, NULL, 0},
 };

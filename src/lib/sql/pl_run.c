@@ -190,7 +190,7 @@ static value eval_code(sql_exec *x, pl_code *c, type *t)
         if (fresh) exec_enter(x, &v, true);
         x->regs.planner_may_raise = false;
         value r = eval_open(x, p->q->out[0].e, &none);
-        if (r.open) r.open = OPEN_FIXED;
+        if (r.open == OPEN_FREE) r = (value){.open = OPEN_FIXED, .n = r.n};
         if (fresh) exec_leave(x, &v);
         exec_planned(x, p);
         return r;
@@ -824,7 +824,11 @@ sql_portal *exec_open(sql_exec *x, const char *name, const sql_result *r)
 
 uint64_t exec_hidden(const sql_exec *x)
 {
-    uint64_t h = 0;
+    uint64_t h = x->clock.reading;
+    if (h && h <= x->s->readings.n) {
+        const reading *r = &x->s->readings.at[h - 1];
+        h = hash_pair(hash_pair(h, r->same), hash_pair((uint64_t)r->lo, (uint64_t)r->hi));
+    }
     for (size_t i = 0; i < x->portals.n; i++) {
         const sql_portal *p = &x->portals.at[i];
         h = hash_pair(h, hash_pair((uint64_t)p->at, p->r.n));

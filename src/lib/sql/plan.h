@@ -118,7 +118,12 @@ typedef struct expr {
     cast_kind cast;
     const routine *routine;
     const struct builtin *builtin;
+    bool clocked; /* E_COMPARE: a side depends on when the clock is read... */
+    int slope[2]; /* ... and rises (1) or falls (-1) with it, or does not (0) */
 } expr;
+
+/* E_OPEN, op: what is known of the value. */
+enum { OPEN_OTHER, OPEN_CLOCK, OPEN_UNIT, OPEN_ABOVE_ZERO };
 
 /* id, name; from ROW_NUMBER on only over a window */
 #define SQL_AGGREGATES                                                                             \

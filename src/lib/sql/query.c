@@ -35,6 +35,8 @@ void exec_begin(sql_exec *x)
     x->twins = false;
     x->write_born = 0;
     x->bound = false;
+    x->clock.reading = 0;
+    x->clock.trying = x->clock.aged = false;
     x->portals.n = 0;
     x->modes.n = x->late.n = 0;
     vs_unprepare(x->s, PENDING);

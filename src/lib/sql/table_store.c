@@ -62,7 +62,9 @@ static value stored_hole(store *s, type_id t, value v)
 {
     assert(v.open && !v.null);
     if (v.open == OPEN_FIXED && v.i) return v;
-    vec_push(s->mem, &s->hole, ((hole){.t = t}));
+    /* a fresh one of the clock has the number of the reading (sql/clock_values.c) */
+    uint32_t clock = v.open == OPEN_FREE && !v.n ? (uint32_t)v.i : 0;
+    vec_push(s->mem, &s->hole, ((hole){.t = t, .clock = clock}));
     vec_push(s->mem, &s->undo, ((store_undo){.row = UNDO_HOLE}));
     v.open = OPEN_FIXED;
     v.n = 0;
@@ -84,6 +86,22 @@ void vs_bind(store *s, value open, value is)
         h->v.d = copy;
     }
     vec_push(s->mem, &s->undo, ((store_undo){.row = UNDO_BIND, .hole = (uint32_t)open.i}));
+}
+
+uint32_t vs_read_clock(store *s, int64_t lo, int64_t hi)
+{
+    assert(lo < hi);
+    vec_push(s->mem, &s->readings, ((reading){lo, hi, 0}));
+    vec_push(s->mem, &s->undo, ((store_undo){.row = UNDO_READING}));
+    return (uint32_t)s->readings.n;
+}
+
+void vs_learn_clock(store *s, uint32_t number, reading r)
+{
+    assert(number && number <= s->readings.n && r.lo < r.hi && r.same != number);
+    vec_push(s->mem, &s->reading_was, s->readings.at[number - 1]);
+    vec_push(s->mem, &s->undo, ((store_undo){.row = UNDO_CLOCK, .hole = number}));
+    s->readings.at[number - 1] = r;
 }
 
 uint32_t vs_sequence(store *s, const char *name)
@@ -466,6 +484,11 @@ static void undo_one(store *s, store_undo u)
         s->hole.n--;
     } else if (u.row == UNDO_BIND) {
         s->hole.at[u.hole - 1].bound = false;
+    } else if (u.row == UNDO_READING) {
+        s->readings.n--;
+    } else if (u.row == UNDO_CLOCK) {
+        assert(s->reading_was.n && u.hole <= s->readings.n);
+        s->readings.at[u.hole - 1] = s->reading_was.at[--s->reading_was.n];
     } else {
         take_out(s, u.t, u.row, NULL);
     }
@@ -587,6 +610,7 @@ void vs_commit(store *s, uint32_t state)
         if (s->searching) vec_push(s->mem, &s->log, u);
     }
     s->undo.n = 0;
+    if (!s->searching) s->reading_was.n = 0; /* never taken back */
     for (size_t i = 0; i < s->prepared.n; i++) {
         prepared *p = &s->prepared.at[i];
         if (p->made == PENDING) p->made = state;

@@ -173,22 +173,33 @@ typedef struct prepared {
 typedef struct hole {
     type_id t;
     bool bound;
-    value v; /* in the store's memory */
+    uint32_t clock; /* the transaction's reading that it is, by number in `readings`; 0: none */
+    value v;        /* in the store's memory */
 } hole;
+
+/* When a transaction read the clock, as far as its answers tell: from `lo` on and before `hi`, in
+   microseconds.  What was stored and compared with a later reading was read shortly before that
+   one, so both are one reading, `same`. */
+typedef struct reading {
+    int64_t lo, hi;
+    uint32_t same; /* number; 0: itself */
+} reading;
 
 typedef struct store_undo {
     table *t;
     uint32_t row;  /* or one of these: */
-    uint32_t hole; /* of UNDO_BIND */
+    uint32_t hole; /* of UNDO_BIND; of UNDO_CLOCK a reading */
     routine *f;
 } store_undo;
 #define UNDO_CREATE UINT32_MAX
 #define UNDO_ROUTINE (UINT32_MAX - 1)
 #define UNDO_DROP_ROUTINE (UINT32_MAX - 2)
 #define UNDO_DROP (UINT32_MAX - 3)
-#define UNDO_HOLE (UINT32_MAX - 4) /* the newest hole was made */
-#define UNDO_BIND (UINT32_MAX - 5) /* a hole was bound */
-#define UNDO_LEAST UNDO_BIND
+#define UNDO_HOLE (UINT32_MAX - 4)    /* the newest hole was made */
+#define UNDO_BIND (UINT32_MAX - 5)    /* a hole was bound */
+#define UNDO_READING (UINT32_MAX - 6) /* the newest reading of the clock was made */
+#define UNDO_CLOCK (UINT32_MAX - 7)   /* something was learnt of a reading */
+#define UNDO_LEAST UNDO_CLOCK
 
 typedef struct store {
     mem *mem;
@@ -198,6 +209,8 @@ typedef struct store {
     VEC(prepared) prepared;
     bool holes;                  /* some table has */
     VEC(hole) hole;              /* by number - 1: value.i of what is OPEN_FIXED; 0 has no number */
+    VEC(reading) readings;       /* of the clock, by number - 1 */
+    VEC(reading) reading_was;    /* what each UNDO_CLOCK gives back, in the same order */
     VEC(const char *) sequences; /* by number - 1: value.n of what is OPEN_FREE */
     enum_list enums;             /* never shorter: what is created is in the catalog */
     bool null_settings; /* current_setting(name, true) was called: what nobody saw may be null */
@@ -271,6 +284,10 @@ static inline value vs_known(const store *s, value v)
 }
 /* Somebody saw what an open value is; taken back like a write. */
 void vs_bind(store *s, value open, value is);
+/* A transaction reads the clock for the first time: the number of its reading. */
+uint32_t vs_read_clock(store *s, int64_t lo, int64_t hi);
+/* More is known of a reading; taken back like a write. */
+void vs_learn_clock(store *s, uint32_t number, reading r);
 /* The number of a sequence, from 1. */
 uint32_t vs_sequence(store *s, const char *name);
 

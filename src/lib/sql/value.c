@@ -163,7 +163,7 @@ static bool day_exists(const civil *m)
 typedef enum moment_fault { MOMENT_FINE, MOMENT_SHAPE, MOMENT_ZONE, MOMENT_DAY } moment_fault;
 
 /* Only ISO 8601 with four digits of year; the input function knows far more, which we refuse. */
-static moment_fault read_moment(type_id t, const char *s, size_t n, int64_t *out)
+static moment_fault read_moment(type_id t, sql_zone in, const char *s, size_t n, int64_t *out)
 {
     const char *p = s, *end = s + n;
     civil m = {0};
@@ -172,7 +172,8 @@ static moment_fault read_moment(type_id t, const char *s, size_t n, int64_t *out
     bool ok = digits(&p, end, 4, &m.year) && p < end && *p++ == '-' &&
               digits(&p, end, 2, &m.month) && p < end && *p++ == '-' && digits(&p, end, 2, &m.day);
     if (ok && p < end && (*p == ' ' || *p == 'T')) p++, ok = calendar_parse_clock(&p, end, &m);
-    if (ok && t == T_STAMPTZ && !parse_zone(&p, end, &zone)) return MOMENT_ZONE;
+    bool local = p == end && in == ZONE_UTC;
+    if (ok && t == T_STAMPTZ && !local && !parse_zone(&p, end, &zone)) return MOMENT_ZONE;
     if (!ok || p != end || m.year < 1 || m.hour > 23 || m.minute > 59 || m.second > 59)
         return MOMENT_SHAPE;
     if (!day_exists(&m)) return MOMENT_DAY;
@@ -184,7 +185,7 @@ static moment_fault read_moment(type_id t, const char *s, size_t n, int64_t *out
 static value parse_moment(sql_context *c, type_id t, const char *s, size_t n)
 {
     int64_t v = 0;
-    switch (read_moment(t, s, n, &v)) {
+    switch (read_moment(t, c->zone, s, n, &v)) {
     case MOMENT_SHAPE:
         sql_refuse(c, -1, "a %s that is not written as YYYY-MM-DD HH:MM:SS", type_name(t));
     case MOMENT_ZONE: sql_refuse(c, -1, "a timestamp with time zone that does not say its offset");
@@ -196,7 +197,7 @@ static value parse_moment(sql_context *c, type_id t, const char *s, size_t n)
 
 bool value_instant(const char *s, size_t n, int64_t *out)
 {
-    return read_moment(T_STAMPTZ, s, n, out) == MOMENT_FINE;
+    return read_moment(T_STAMPTZ, ZONE_UNSET, s, n, out) == MOMENT_FINE;
 }
 
 static void print_moment(type_id t, int64_t v, strbuf *out)
@@ -491,7 +492,7 @@ static bool newer_cast_exists(type_id from, type_id to, cast_kind kind)
     if (float_to && (type_rank(from) || float_from)) /* to real from double only by assignment */
         return kind != CAST_IMPLICIT || to == T_FLOAT8 || from != T_FLOAT8;
     if (float_from && type_rank(to)) return kind != CAST_IMPLICIT;
-    if (from == T_STAMP && to == T_TIME) return kind != CAST_IMPLICIT;
+    if ((from == T_STAMP || from == T_STAMPTZ) && to == T_TIME) return kind != CAST_IMPLICIT;
     if (from == T_TIME && to == T_INTERVAL) return true;
     if (from == T_INTERVAL && to == T_TIME) return kind != CAST_IMPLICIT;
     if ((from == T_JSON && to == T_JSONB) || (from == T_JSONB && to == T_JSON))
@@ -529,7 +530,8 @@ bool cast_exists(type_id from, type_id to, cast_kind kind)
     if ((from == T_BOOL && to == T_INT4) || (from == T_INT4 && to == T_BOOL))
         return kind == CAST_EXPLICIT;
     if (to == T_STAMPTZ) return from == T_DATE || from == T_STAMP;
-    if (from == T_STAMPTZ) return (to == T_DATE || to == T_STAMP) && kind != CAST_IMPLICIT;
+    if (from == T_STAMPTZ)
+        return (to == T_DATE || to == T_STAMP || to == T_TIME) && kind != CAST_IMPLICIT;
     if (from == T_DATE && to == T_STAMP) return true;
     if (from == T_STAMP && to == T_DATE) return kind != CAST_IMPLICIT;
     return newer_cast_exists(from, to, kind);
@@ -577,8 +579,10 @@ static value cast_plain(sql_context *c, value v, type from, type to, cast_kind k
     type_id f = from.id, t = to.id;
     if (f == T_CHAR && t != T_CHAR) v.n = bare(v);
     if (type_is_text(f) && type_is_text(t)) return to_width(c, v, to, kind);
-    if ((f == T_STAMPTZ) != (t == T_STAMPTZ) && !type_is_text(f))
+    if ((f == T_STAMPTZ) != (t == T_STAMPTZ) && !type_is_text(f) && c->zone != ZONE_UTC)
         sql_refuse(c, -1, "what depends on the session's time zone");
+    if (f == T_STAMPTZ && !type_is_text(t)) f = T_STAMP; /* at UTC they are the same */
+    if (t == T_STAMPTZ && !type_is_text(f)) t = T_STAMP;
     if (type_is_text(t)) {
         if (f == T_BOOL)
             return to_width(c, v.i ? value_text("true", 4) : value_text("false", 5), to, kind);

@@ -72,6 +72,9 @@ typedef struct value {
    stored or read again it must be the same every time, and what depends on it is refused. */
 enum { OPEN_NOT, OPEN_FREE, OPEN_FIXED };
 
+/* What TimeZone is in the session: nobody has set it, UTC, or something else (or not known). */
+typedef enum sql_zone { ZONE_UNSET, ZONE_UTC, ZONE_OTHER } sql_zone;
+
 /* Where an execution stands: what it raises into and takes short-lived memory from. */
 typedef struct sql_place { /* the body that is running or being read, for messages */
     const char *routine;   /* its name; NULL: none */
@@ -84,6 +87,7 @@ typedef struct sql_context {
     char state[6];     /* SQLSTATE of what was raised */
     uint32_t position; /* byte of the statement that was refused, from 1; 0: nowhere */
     sql_place place;
+    sql_zone zone;
     bool unparsed; /* the last statement that was read is none of PostgreSQL's grammar */
     bool exact;    /* what is raised has PostgreSQL's own message */
     bool styled;   /* the log sets IntervalStyle: how an interval is written is not known */
