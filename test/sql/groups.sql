@@ -55,7 +55,7 @@ SELECT row_to_json(ROW(id, g, NULL)) FROM gs ORDER BY id
 SELECT row_to_json(s) FROM gs s LEFT JOIN gs o ON o.id = s.a ORDER BY s.id
 -- refused
 SELECT to_jsonb(o) FROM gs s LEFT JOIN gs o ON o.id = s.a + 2 ORDER BY s.id
--- refused
+--
 SELECT gs FROM gs
 --
 SELECT g, json_agg(t ORDER BY t.id) FROM gs t GROUP BY g ORDER BY g

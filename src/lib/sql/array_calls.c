@@ -168,6 +168,24 @@ static value slice(sql_exec *x, const expr *e, const value *v)
     return array_make(&x->work, element_of(e, 0), items + from - 1, (size_t)(to - from + 1));
 }
 
+/* array_fill(v, ARRAY[n]) of one dimension. */
+static value filled(sql_exec *x, const expr *e, const value *v)
+{
+    assert(e->n == 2);
+    uint32_t n;
+    if (type_element(e->t.id) != T_INT4) sql_refuse(&x->c, e->position, "array_fill of this type");
+    if (v[1].null) sql_raise(&x->c, "22004", "dimension array or low bound array cannot be null");
+    value *size = array_items(&x->work, T_INT4, v[1], &n);
+    if (n > 1) sql_refuse(&x->c, e->position, "array_fill of several dimensions");
+    if (!n || (!size[0].null && !size[0].i)) return array_make(&x->work, T_INT4, NULL, 0);
+    if (size[0].null) sql_raise(&x->c, "22004", "dimension values cannot be null");
+    if (size[0].i < 0 || size[0].i > 1000000)
+        sql_refuse(&x->c, e->position, "array_fill of this size");
+    value *all = arena_array(&x->work, value, (size_t)size[0].i + 1);
+    for (int64_t i = 0; i < size[0].i; i++) all[i] = v[0];
+    return array_make(&x->work, T_INT4, all, (size_t)size[0].i);
+}
+
 /* ARRAY[...], bound apart: the arguments have the type of the items. */
 static value constructed(sql_exec *x, const expr *e, const value *v)
 {
@@ -194,6 +212,7 @@ const builtin array_builtins[] = {
     {"array_replace", "Aee>A", replaced, BUILTIN_NULLS},
     {"array_to_string", "At>t", to_text, BUILTIN_NULLS | BUILTIN_STABLE},
     {"array_to_string", "Att>t", to_text, BUILTIN_NULLS | BUILTIN_STABLE},
+    {"array_fill", "4A>A", filled, BUILTIN_NULLS | BUILTIN_EXACT},
     {"[]", "A4>e", subscript, 0},
     {"[:]", "A44>A", slice, 0},
     {NULL, NULL, NULL, 0},

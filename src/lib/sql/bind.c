@@ -45,7 +45,16 @@ static int title(const node *n, const char **name)
         *name = "case";
         return 1;
     case PG_QUERY__NODE__NODE_COLLATE_CLAUSE: return title(n->collate_clause->arg, name);
-    case PG_QUERY__NODE__NODE_A_INDIRECTION: return title(n->a_indirection->arg, name);
+    case PG_QUERY__NODE__NODE_A_INDIRECTION: {
+        const PgQuery__AIndirection *a = n->a_indirection;
+        for (size_t i = a->n_indirection; i-- > 0;) {
+            if (a->indirection[i]->node_case != PG_QUERY__NODE__NODE_STRING) continue;
+            *name = a->indirection[i]->string->sval;
+            return 2;
+        }
+        return title(a->arg, name);
+    }
+    case PG_QUERY__NODE__NODE_ROW_EXPR: *name = "row"; return 2;
     case PG_QUERY__NODE__NODE_A_ARRAY_EXPR: *name = "array"; return 2;
     case PG_QUERY__NODE__NODE_GROUPING_FUNC: *name = "grouping"; return 2;
     case PG_QUERY__NODE__NODE_COALESCE_EXPR: *name = "coalesce"; return 2;
@@ -148,7 +157,8 @@ static void target_list(binder *b, scope *s, node **list, size_t n, uint32_t *n_
             star(b, s, t->val->column_ref, &cols);
             continue;
         }
-        expr *e = bind_expr(b, s, t->val);
+        expr *e = bind_record_value(b, s, t->val);
+        if (!e) e = bind_expr(b, s, t->val);
         if (!b->side) expr_settle(b, e);
         const char *name = *t->name ? t->name : column_title(t->val);
         arena_push(b->mem, &cols, ((out_column){name_keep(b, name), e}));
@@ -660,13 +670,15 @@ void bind_set_list(binder *b, scope *s, plan *p, node **list, size_t n)
     p->set = arena_array(b->mem, set_clause, n + 1);
     for (size_t i = 0; i < n; i++) {
         const PgQuery__ResTarget *t = list[i]->res_target;
-        if (t->n_indirection || !t->val)
-            sql_refuse(CTX(b), t->location, "SET of a part of a value");
+        if (!t->val) sql_refuse(CTX(b), t->location, "SET without a value");
         uint32_t c = target_column(b, s, t->name, t->location);
         for (size_t k = 0; k < i; k++)
-            if (p->set[k].column == c)
+            if (p->set[k].column == c && (t->n_indirection || list[k]->res_target->n_indirection))
+                sql_refuse(CTX(b), t->location, "SET of several parts of a value");
+            else if (p->set[k].column == c)
                 sql_raise(CTX(b), "42601", "multiple assignments to same column \"%s\"", t->name);
-        p->set[i] = (set_clause){c, set_source(b, s, t, p->target->cols[c].t)};
+        p->set[i] = (set_clause){c, t->n_indirection ? bind_set_part(b, s, t, p->target, c)
+                                                     : set_source(b, s, t, p->target->cols[c].t)};
         if (p->target->cols[c].computed && p->set[i].e)
             sql_raise(CTX(b), "428C9", "column \"%s\" can only be updated to DEFAULT", t->name);
     }

@@ -152,6 +152,23 @@ void bind_locks(binder *b, const scope *s, query *q, const PgQuery__SelectStmt *
 /* The query stands where PostgreSQL may execute it more than once. */
 void bind_unlocked(binder *b, const query *q, int position);
 
+/* bind_open.c: what only the server knows; NULL: no such function */
+expr *bind_open_call(binder *b, const PgQuery__FuncCall *f, const char *name);
+expr *bind_current(binder *b, const PgQuery__SQLValueFunction *f);
+
+/* bind_pattern.c */
+bool bind_is_pattern(const char *name);
+expr *bind_pattern(binder *b, scope *s, const PgQuery__AExpr *a, const char *op);
+expr *bind_similar(binder *b, scope *s, const PgQuery__AExpr *a, const char *op);
+
+/* bind_records.c: NULL where it is none of these */
+expr *bind_record_value(binder *b, scope *s, const node *n);
+expr *bind_row_field(binder *b, scope *s, const PgQuery__AIndirection *a);
+bool bind_counts_rows(binder *b, scope *s, const node *n, int position);
+expr *bind_special_call(binder *b, scope *s, const PgQuery__FuncCall *f, const char *name);
+expr *bind_set_part(binder *b, scope *s, const PgQuery__ResTarget *t, const table *of,
+                    uint32_t column);
+
 /* bind_names.c: how the store calls a table */
 const char *table_key(binder *b, const char *catalog, const char *schema, const char *name,
                       int position);

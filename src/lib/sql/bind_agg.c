@@ -134,7 +134,7 @@ static void window_of(binder *b, scope *s, const PgQuery__FuncCall *f, aggregate
 static bool has_extremes(type_id t)
 {
     return t != T_UNKNOWN && t != T_BOOL && t != T_UUID && t != T_BYTEA && t != T_JSON &&
-           t != T_JSONB && !type_is_array(t);
+           t != T_JSONB && t != T_RECORD && !type_is_array(t);
 }
 
 static type array_agg_type(binder *b, const PgQuery__FuncCall *f, aggregate *a)
@@ -277,6 +277,9 @@ static void aggregate_arguments(binder *b, scope *s, const PgQuery__FuncCall *f,
                                 bool pair)
 {
     bool json = a->kind == AGG_JSON_AGG || a->kind == AGG_JSONB_AGG;
+    if (a->kind == AGG_COUNT && f->n_args == 1 && !f->agg_distinct &&
+        bind_counts_rows(b, s, f->args[0], f->location))
+        return;
     if (f->n_args)
         a->arg = json ? bind_json_argument(b, s, f->args[0]) : bind_expr(b, s, f->args[0]);
     if (pair)
@@ -290,11 +293,43 @@ static void aggregate_arguments(binder *b, scope *s, const PgQuery__FuncCall *f,
     if (a->kind == AGG_COUNT && a->arg) expr_settle(b, a->arg);
 }
 
+/* percentile_cont, percentile_disc and mode: of the one value that WITHIN GROUP sorts by. */
+static expr *ordered_set(binder *b, scope *s, const PgQuery__FuncCall *f, agg_kind k)
+{
+    aggregate a = {.kind = k};
+    if (!s || !s->aggregates || s->in_aggregate || s->in_window || f->over || f->agg_distinct ||
+        !f->agg_within_group || f->n_agg_order != 1 || f->n_args != (k != AGG_MODE))
+        sql_refuse(CTX(b), f->location, "this use of %s", names[k]);
+    s->in_aggregate = true;
+    if (f->agg_filter) a.filter = bind_bool(b, s, f->agg_filter, "FILTER");
+    order_of(b, s, f->agg_order, 1, &a);
+    if (f->n_args) a.between = bind_expr(b, s, f->args[0]);
+    if (a.between && type_is_array(a.between->t.id))
+        sql_refuse(CTX(b), f->location, "%s of several fractions", names[k]);
+    if (a.between) a.between = expr_coerce(b, a.between, type_plain(T_FLOAT8), CAST_IMPLICIT);
+    s->in_aggregate = false;
+    if (a.between && a.between->kind != E_CONST && a.between->kind != E_PARAM)
+        sql_refuse(CTX(b), f->location, "%s of a fraction that is no constant", names[k]);
+    a.arg = a.order[0].e;
+    if (k == AGG_PERCENTILE_CONT && !type_rank(a.arg->t.id) && !type_is_float(a.arg->t.id))
+        sql_refuse(CTX(b), f->location, "percentile_cont of this type");
+    if (k == AGG_PERCENTILE_CONT)
+        a.order[0].e = a.arg = expr_coerce(b, a.arg, type_plain(T_FLOAT8), CAST_IMPLICIT);
+    if (a.arg->t.id == T_RECORD || a.arg->t.id == T_JSON)
+        sql_refuse(CTX(b), f->location, "%s of this type", names[k]);
+    a.t = type_plain(a.arg->t.id);
+    expr *e = expr_new(b, E_AGGREGATE, a.t, f->location, 0);
+    e->index = (uint32_t)s->aggs.n;
+    arena_push(b->mem, &s->aggs, a);
+    return e;
+}
+
 expr *bind_aggregate(binder *b, scope *s, const PgQuery__FuncCall *f, const char *name)
 {
     size_t k = 0;
     while (k < sizeof names / sizeof names[0] && strcmp(name, names[k]) != 0) k++;
     if (k == sizeof names / sizeof names[0]) return NULL;
+    if (k >= AGG_PERCENTILE_CONT && k <= AGG_MODE) return ordered_set(b, s, f, (agg_kind)k);
     aggregate a = {.kind = (agg_kind)k, .distinct = f->agg_distinct};
     bool text = a.kind == AGG_STRING_AGG || makes_object(a.kind);
     refuse_unknown(b, s, f, &a);

@@ -13,9 +13,10 @@
 
 #define CTX(b) (&(b)->x->c)
 
-static const builtin *const tables[] = {moment_builtins, json_builtins,   array_builtins,
-                                        text_builtins,   float_builtins,  format_builtins,
-                                        number_builtins, digest_builtins, byte_builtins};
+static const builtin *const tables[] = {moment_builtins,  json_builtins,    array_builtins,
+                                        text_builtins,    float_builtins,   format_builtins,
+                                        number_builtins,  digest_builtins,  byte_builtins,
+                                        measure_builtins, template_builtins};
 #define N_TABLES (sizeof tables / sizeof tables[0])
 
 bool builtin_known(const char *name)
@@ -55,8 +56,10 @@ static int fit(const builtin *c, expr **arg, uint32_t n, type_id array)
         char letter = *s;
         if (s[1] != '.') s++; /* "*..." repeats */
         if (letter == '*') {
+            if (t == T_RECORD) return -1;
             continue;
         }
+        if ((letter == 'A' || letter == 'e') && array == T_UNKNOWN) return -1;
         if (letter == 'A') {
             if (t != T_UNKNOWN && t != array) return -1;
             exact += t == array;
@@ -170,6 +173,7 @@ expr *bind_operator(binder *b, const char *name, expr **arg, uint32_t n, int pos
 
 static void need_equality(binder *b, const query *q, type_id t)
 {
+    if (t == T_RECORD) sql_refuse(CTX(b), q->position, "rows that are tested for equality");
     if (t == T_JSON || t == type_array_of(T_JSON))
         sql_refuse(CTX(b), q->position, "json where values are tested for equality");
 }

@@ -93,7 +93,7 @@ static void describe_new(binder *b, plan *p, const PgQuery__IntoClause *into)
         const char *name =
             i < into->n_col_names ? string_of(b, into->col_names[i], -1) : q->out[i].name;
         type is = output_type(b, q, i);
-        if (is.id == T_VOID || is.id == T_UNKNOWN || is.id == T_STAMPTZ)
+        if (is.id == T_VOID || is.id == T_UNKNOWN || is.id == T_STAMPTZ || is.id == T_RECORD)
             sql_refuse(CTX(b), -1, "CREATE TABLE AS with a column of %s", type_name(is.id));
         for (uint32_t k = 0; k < i; k++)
             if (!strcmp(t->cols[k].name, name))

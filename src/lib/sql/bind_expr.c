@@ -329,6 +329,7 @@ static type_id operands(binder *b, expr **e, const char *op, int position)
 {
     for (int i = 0; i < 2; i++) {
         type_id o = e[1 - i]->t.id;
+        if (o == T_RECORD) sql_refuse(CTX(b), position, "operator %s of a row", op);
         if (e[i]->t.id == T_UNKNOWN && o != T_UNKNOWN)
             resolve(b, e[i], o == T_VARCHAR ? T_TEXT : o);
     }
@@ -423,8 +424,18 @@ static expr *negate(binder *b, expr *a, int position)
     return fold(b, e);
 }
 
+static bool is_number(type_id t)
+{
+    return type_rank(t) || type_is_float(t);
+}
+
 static expr *concat(binder *b, expr *l, expr *r, int position)
 {
+    bool left = type_is_array(l->t.id), right = type_is_array(r->t.id);
+    type_id of = left ? type_element(l->t.id) : l->t.id;
+    type_id with = right ? type_element(r->t.id) : r->t.id;
+    if ((left || right) && is_number(of) && is_number(with))
+        sql_refuse(CTX(b), position, "operator || of different numbers");
     if (!type_is_text(l->t.id) && !type_is_text(r->t.id))
         sql_raise(CTX(b), "42883", "operator does not exist: %s || %s", type_name(l->t.id),
                   type_name(r->t.id));
@@ -699,23 +710,6 @@ static expr *nullif(binder *b, scope *s, const PgQuery__AExpr *a)
     return fold(b, e);
 }
 
-static expr *like(binder *b, scope *s, const PgQuery__AExpr *a, const char *op)
-{
-    expr *e = expr_new(b, E_LIKE, type_plain(T_BOOL), a->location, 2);
-    e->arg[0] = bind_expr(b, s, a->lexpr);
-    e->arg[1] = bind_expr(b, s, a->rexpr);
-    e->op = *op == '!' ? LIKE_NOT : 0;
-    if (op[strlen(op) - 1] == '*') e->op |= LIKE_ANY_CASE;
-    if (!strstr(op, "~~")) e->op |= LIKE_REGEX;
-    for (int i = 0; i < 2; i++) {
-        if (!type_is_text(e->arg[i]->t.id))
-            sql_raise(CTX(b), "42883", "operator does not exist: %s", op);
-        if (e->arg[i]->t.id == T_CHAR) sql_refuse(CTX(b), a->location, "a pattern on char(n)");
-        e->arg[i] = expr_coerce(b, e->arg[i], type_plain(T_TEXT), CAST_IMPLICIT);
-    }
-    return fold(b, e);
-}
-
 static const struct {
     const char *name;
     uint32_t low, high;
@@ -747,12 +741,6 @@ static expr *bit_operation(binder *b, const char *name, expr *l, expr *r, int po
     return fold(b, e);
 }
 
-static bool is_pattern_operator(const char *name)
-{
-    if (*name == '!') name++;
-    return !strcmp(name, "~") || !strcmp(name, "~*");
-}
-
 static expr *prefix_operator(binder *b, const char *name, expr *e, int position)
 {
     expr *newer = bind_operator(b, name, &e, 1, position);
@@ -770,7 +758,7 @@ static expr *plain_operator(binder *b, scope *s, const PgQuery__AExpr *a, const 
     int op = compare_op_of(name);
     if (op >= 0 && (bind_row_of(a->lexpr) || bind_row_of(a->rexpr)))
         return compare_rows(b, s, op, a->lexpr, a->rexpr, a->location);
-    if (is_pattern_operator(name)) return like(b, s, a, name);
+    if (bind_is_pattern(name)) return bind_pattern(b, s, a, name);
     expr *l = bind_expr(b, s, a->lexpr), *r = bind_expr(b, s, a->rexpr);
     if (op >= 0) return compare(b, op, l, r, a->location);
     expr *newer = bind_operator(b, name, (expr *[]){l, r}, 2, a->location);
@@ -797,10 +785,10 @@ static expr *operator(binder *b, scope *s, const PgQuery__AExpr *a)
     case PG_QUERY__A__EXPR__KIND__AEXPR_NOT_DISTINCT: return distinct(b, s, a, true);
     case PG_QUERY__A__EXPR__KIND__AEXPR_NULLIF: return nullif(b, s, a);
     case PG_QUERY__A__EXPR__KIND__AEXPR_LIKE:
-    case PG_QUERY__A__EXPR__KIND__AEXPR_ILIKE: return like(b, s, a, name);
+    case PG_QUERY__A__EXPR__KIND__AEXPR_ILIKE: return bind_pattern(b, s, a, name);
     case PG_QUERY__A__EXPR__KIND__AEXPR_OP_ANY: return compare_array(b, s, a, name, false);
     case PG_QUERY__A__EXPR__KIND__AEXPR_OP_ALL: return compare_array(b, s, a, name, true);
-    case PG_QUERY__A__EXPR__KIND__AEXPR_SIMILAR: sql_refuse(CTX(b), a->location, "SIMILAR TO");
+    case PG_QUERY__A__EXPR__KIND__AEXPR_SIMILAR: return bind_similar(b, s, a, name);
     default: sql_refuse(CTX(b), a->location, "this kind of condition (%s)", name);
     }
 }
@@ -1051,59 +1039,6 @@ static void call_types(binder *b, expr *e)
     sql_refuse(CTX(b), e->position, "function %s of %s", calls[e->op].name, type_name(t));
 }
 
-/* Nobody but the server knows what these give; times with a zone are taken as plain ones. */
-static const struct {
-    const char *name;
-    size_t most;
-    type_id t;
-    int op;
-} open_calls[] = {
-    {"nextval", 1, T_INT8, OPEN_OTHER},
-    {"currval", 1, T_INT8, OPEN_OTHER},
-    {"lastval", 0, T_INT8, OPEN_OTHER},
-    {"now", 0, T_STAMP, OPEN_CLOCK},
-    {"transaction_timestamp", 0, T_STAMP, OPEN_CLOCK},
-    {"statement_timestamp", 0, T_STAMP, OPEN_CLOCK},
-    {"clock_timestamp", 0, T_STAMP, OPEN_CLOCK},
-    {"random", 0, T_NUMERIC, OPEN_UNIT},
-    {"gen_random_uuid", 0, T_UUID, OPEN_OTHER},
-    {"pg_backend_pid", 0, T_INT4, OPEN_ABOVE_ZERO},
-    {"txid_current", 0, T_INT8, OPEN_ABOVE_ZERO},
-    {"version", 0, T_TEXT, OPEN_OTHER},
-    {"current_database", 0, T_TEXT, OPEN_OTHER},
-    {"current_schema", 0, T_TEXT, OPEN_OTHER},
-    {"current_setting", 2, T_TEXT, OPEN_OTHER},
-    {"set_config", 3, T_TEXT, OPEN_OTHER},
-    {"pg_sleep", 1, T_VOID, OPEN_OTHER},
-    {"pg_notify", 2, T_VOID, OPEN_OTHER},
-    {"pg_advisory_lock", 2, T_VOID, OPEN_OTHER},
-    {"pg_advisory_xact_lock", 2, T_VOID, OPEN_OTHER},
-    {"pg_advisory_lock_shared", 2, T_VOID, OPEN_OTHER},
-    {"pg_advisory_xact_lock_shared", 2, T_VOID, OPEN_OTHER},
-    {"pg_advisory_unlock_all", 0, T_VOID, OPEN_OTHER},
-    {"pg_advisory_unlock", 2, T_BOOL, OPEN_OTHER},
-    {"pg_advisory_unlock_shared", 2, T_BOOL, OPEN_OTHER},
-    {"pg_try_advisory_lock", 2, T_BOOL, OPEN_OTHER},
-    {"pg_try_advisory_xact_lock", 2, T_BOOL, OPEN_OTHER},
-    {"pg_try_advisory_lock_shared", 2, T_BOOL, OPEN_OTHER},
-    {"pg_try_advisory_xact_lock_shared", 2, T_BOOL, OPEN_OTHER},
-};
-
-/* The number of the sequence that nextval names by a plain constant; 0: who knows. */
-static uint32_t sequence_of(binder *b, const PgQuery__FuncCall *f)
-{
-    const node *n = f->n_args == 1 ? f->args[0] : NULL;
-    if (n && n->node_case == PG_QUERY__NODE__NODE_TYPE_CAST) n = n->type_cast->arg;
-    if (!n || n->node_case != PG_QUERY__NODE__NODE_A_CONST ||
-        n->a_const->val_case != PG_QUERY__A__CONST__VAL_SVAL)
-        return 0;
-    const char *name = n->a_const->sval->sval;
-    if (!strncmp(name, "public.", 7)) name += 7;
-    for (const char *c = name; *c; c++)
-        if (*c == '"' || *c == '.' || (*c >= 'A' && *c <= 'Z')) return 0;
-    return *name ? vs_sequence(b->x->s, name) : 0;
-}
-
 static expr *concat_all(binder *b, scope *s, const PgQuery__FuncCall *f, bool separated)
 {
     assert(f->n_args);
@@ -1164,8 +1099,9 @@ static expr *function_call(binder *b, scope *s, const PgQuery__FuncCall *f)
     const char *schema = f->n_funcname > 1 ? string_of(b, f->funcname[0], f->location) : "public";
     if (strcmp(schema, "public") != 0 && strcmp(schema, "pg_catalog") != 0)
         sql_refuse(CTX(b), f->location, "schema \"%s\"", schema);
-    expr *aggregated = bind_aggregate(b, s, f, name);
-    if (aggregated) return aggregated;
+    expr *special = bind_aggregate(b, s, f, name);
+    if (!special) special = bind_special_call(b, s, f, name);
+    if (special) return special;
     if (!strcmp(name, "set_config")) bind_set_config(b, f);
     if (!strcmp(name, "setval") && f->n_args > 1) {
         expr *to = bind_expr(b, s, f->args[1]);
@@ -1186,15 +1122,8 @@ static expr *function_call(binder *b, scope *s, const PgQuery__FuncCall *f)
         call_types(b, e);
         return fold(b, e);
     }
-    for (size_t i = 0; i < sizeof open_calls / sizeof open_calls[0]; i++)
-        if (!strcmp(name, open_calls[i].name) && f->n_args <= open_calls[i].most) {
-            expr *e = expr_new(b, E_OPEN, type_plain(open_calls[i].t), f->location, 0);
-            e->op = open_calls[i].op;
-            if (!strcmp(name, "current_setting") && f->n_args > 1) b->x->s->null_settings = true;
-            if (!strcmp(name, "nextval")) e->index = sequence_of(b, f);
-            return e;
-        }
-    expr *made = bind_routine_call(b, s, f);
+    expr *made = bind_open_call(b, f, name);
+    if (!made) made = bind_routine_call(b, s, f);
     if (!made) made = spread_call(b, s, f, name);
     if (made) return made;
     sql_refuse(CTX(b), f->location, "function %s", name);
@@ -1346,27 +1275,6 @@ expr *bind_bool(binder *b, scope *s, const node *n, const char *what)
     return expr_coerce(b, e, type_plain(T_BOOL), CAST_IMPLICIT);
 }
 
-static expr *current_value(binder *b, const PgQuery__SQLValueFunction *f)
-{
-    type_id t = T_UNKNOWN;
-    switch (f->op) {
-    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_CURRENT_DATE: t = T_DATE; break;
-    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_CURRENT_TIMESTAMP:
-    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_CURRENT_TIMESTAMP_N:
-    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_LOCALTIMESTAMP:
-    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_LOCALTIMESTAMP_N: t = T_STAMP; break;
-    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_CURRENT_TIME:
-    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_CURRENT_TIME_N:
-    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_LOCALTIME:
-    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_LOCALTIME_N:
-        sql_refuse(CTX(b), f->location, "the current time of day");
-    default: t = T_TEXT; /* who, and where: whatever the log shows */
-    }
-    expr *e = expr_new(b, E_OPEN, type_plain(t), f->location, 0);
-    if (type_is_moment(t)) e->op = OPEN_CLOCK;
-    return e;
-}
-
 /* Texts compare by bytes here, which is what these collations do. */
 static expr *collated(binder *b, scope *s, const PgQuery__CollateClause *c)
 {
@@ -1402,6 +1310,8 @@ static expr *array_of(binder *b, scope *s, const PgQuery__AArrayExpr *a, type_id
 /* array[i], array[i:k] */
 static expr *part_of(binder *b, scope *s, const PgQuery__AIndirection *a)
 {
+    expr *field = bind_row_field(b, s, a);
+    if (field) return field;
     for (size_t i = 0; i < a->n_indirection; i++)
         if (a->indirection[i]->node_case != PG_QUERY__NODE__NODE_A_INDICES)
             sql_refuse(CTX(b), -1, "this part of a value");
@@ -1450,6 +1360,7 @@ static expr *bind_node(binder *b, scope *s, const node *n)
     case PG_QUERY__NODE__NODE_NULL_TEST: {
         expr *e = expr_new(b, E_IS_NULL, type_plain(T_BOOL), n->null_test->location, 1);
         e->arg[0] = bind_expr(b, s, n->null_test->arg);
+        if (e->arg[0]->t.id == T_RECORD) sql_refuse(CTX(b), e->position, "IS NULL of a row");
         expr_settle(b, e->arg[0]);
         e->op = n->null_test->nulltesttype == PG_QUERY__NULL_TEST_TYPE__IS_NOT_NULL;
         return fold(b, e);
@@ -1461,7 +1372,7 @@ static expr *bind_node(binder *b, scope *s, const node *n)
         return fold(b, e);
     }
     case PG_QUERY__NODE__NODE_GROUPING_FUNC: return bind_grouping_call(b, s, n->grouping_func);
-    case PG_QUERY__NODE__NODE_SQLVALUE_FUNCTION: return current_value(b, n->sqlvalue_function);
+    case PG_QUERY__NODE__NODE_SQLVALUE_FUNCTION: return bind_current(b, n->sqlvalue_function);
     case PG_QUERY__NODE__NODE_A_ARRAY_EXPR: return array_of(b, s, n->a_array_expr, T_UNKNOWN);
     case PG_QUERY__NODE__NODE_A_INDIRECTION: return part_of(b, s, n->a_indirection);
     case PG_QUERY__NODE__NODE_COLLATE_CLAUSE: return collated(b, s, n->collate_clause);

@@ -204,14 +204,24 @@ static join *sub_relation(binder *b, scope *s, const PgQuery__RangeSubselect *r)
     return j;
 }
 
+/* generate_series of timestamps, or at UTC of instants, which dates become. */
 static query *stamp_series(binder *b, query *q, int position)
 {
+    type_id t =
+        q->series[0]->t.id == T_STAMP && q->series[1]->t.id == T_STAMP ? T_STAMP : T_STAMPTZ;
+    for (int i = 0; i < 2; i++)
+        q->series[i] = expr_coerce(b, q->series[i], type_plain(t), CAST_IMPLICIT);
     q->series[2] = expr_coerce(b, q->series[2], type_plain(T_INTERVAL), CAST_IMPLICIT);
     q->position = position;
     q->n_out = 1;
     q->out = arena_array(b->mem, out_column, 1);
-    q->out[0] = placeholder(b, "generate_series", T_STAMP);
+    q->out[0] = placeholder(b, "generate_series", t);
     return q;
+}
+
+static bool is_series_moment(const binder *b, type_id t)
+{
+    return t == T_STAMP || ((t == T_STAMPTZ || t == T_DATE) && b->x->c.zone == ZONE_UTC);
 }
 
 /* generate_series of integers; its arguments may use the tables before it. */
@@ -222,10 +232,11 @@ static query *series_query(binder *b, scope *s, const PgQuery__FuncCall *f)
     if (f->n_args < 2 || f->n_args > 3) return NULL;
     for (size_t i = 0; i < f->n_args; i++) {
         q->series[i] = bind_expr(b, &in, f->args[i]);
-        if (i == 1 && q->series[0]->t.id == T_STAMP && q->series[1]->t.id == T_UNKNOWN)
-            q->series[1] = expr_coerce(b, q->series[1], type_plain(T_STAMP), CAST_IMPLICIT);
-        if (i < 2 && q->series[i]->t.id == T_STAMP && f->n_args == 3) continue;
-        if (i == 2 && q->series[0]->t.id == T_STAMP && q->series[1]->t.id == T_STAMP)
+        type_id first = q->series[0]->t.id;
+        if (i == 1 && is_series_moment(b, first) && q->series[1]->t.id == T_UNKNOWN)
+            q->series[1] = expr_coerce(b, q->series[1], type_plain(first), CAST_IMPLICIT);
+        if (i < 2 && is_series_moment(b, q->series[i]->t.id) && f->n_args == 3) continue;
+        if (i == 2 && is_series_moment(b, first) && is_series_moment(b, q->series[1]->t.id))
             return stamp_series(b, q, f->location);
         if (q->series[i]->t.id == T_UNKNOWN || !type_is_int(q->series[i]->t.id))
             sql_refuse(CTX(b), f->location, "generate_series of this type");

@@ -26,10 +26,13 @@ typedef struct builtin {
 } builtin;
 
 extern const builtin moment_builtins[], json_builtins[], array_builtins[], text_builtins[],
-    float_builtins[], format_builtins[], number_builtins[], digest_builtins[], byte_builtins[];
+    float_builtins[], format_builtins[], number_builtins[], digest_builtins[], byte_builtins[],
+    measure_builtins[], template_builtins[];
 /* A row as an object: names and values in turn. */
 extern const builtin row_object;
 
+/* record_calls.c: a row as text; an item of an array or a member of an object set */
+extern const builtin record_text, array_item_set, jsonb_member_set;
 /* ARRAY[...] */
 extern const builtin array_constructor;
 /* json_agg, jsonb_agg */

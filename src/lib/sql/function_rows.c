@@ -140,7 +140,7 @@ void series_rows(sql_exec *x, const query *q, frame *up, made_rows *out)
         v[i] = q->series[i] ? eval(x, q->series[i], &f) : value_int(1);
         if (v[i].null) return;
     }
-    if (q->series[0]->t.id == T_STAMP) {
+    if (type_is_moment(q->series[0]->t.id)) {
         stamp_rows(x, q, v, out);
         return;
     }

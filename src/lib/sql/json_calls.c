@@ -443,7 +443,7 @@ static void put_json(sql_exec *x, strbuf *b, type_id t, value v, bool jsonb)
         value_write(&x->c, t, v, b);
     } else {
         bool zoned = t == T_STAMPTZ;
-        if ((zoned && x->c.zone != ZONE_UTC) || type_is_float(t))
+        if ((zoned && x->c.zone != ZONE_UTC) || type_is_float(t) || t == T_RECORD)
             sql_refuse(&x->c, -1, "%s made into json", type_name(t));
         strbuf text;
         strbuf_init(&text, x->work.mem);

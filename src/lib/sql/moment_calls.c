@@ -659,16 +659,6 @@ static value overlaps(sql_exec *x, const expr *e, const value *v)
     return value_bool(a == c || (a > c ? a < d : c < b));
 }
 
-/* Only for texts and formats that say year, month and day in this order. */
-static value to_date(sql_exec *x, const expr *e, const value *v)
-{
-    assert(e->n == 2 && !v[0].null && !v[1].null);
-    bool format = v[1].n == 10 && !memcmp(v[1].s, "YYYY-MM-DD", 10);
-    if (!format || v[0].n != 10 || v[0].s[4] != '-' || v[0].s[7] != '-')
-        sql_refuse(&x->c, e->position, "to_date of this text or format");
-    return value_parse(&x->c, type_plain(T_DATE), v[0].s, v[0].n);
-}
-
 const builtin moment_builtins[] = {
     {"+", "pi>p", stamp_plus, 0},
     {"+", "ip>p", plus_stamp, 0},
@@ -726,7 +716,6 @@ const builtin moment_builtins[] = {
     {"overlaps", "pppp>b", overlaps, BUILTIN_NULLS},
     {"overlaps", "dddd>b", overlaps, BUILTIN_NULLS},
     {"overlaps", "zzzz>b", overlaps, BUILTIN_NULLS},
-    {"to_date", "tt>d", to_date, BUILTIN_STABLE},
     {"to_char", "pt>t", moment_to_char, BUILTIN_STABLE},
     {"to_char", "dt>t", moment_to_char, BUILTIN_STABLE},
     {"to_char", "zt>t", instant_to_char, BUILTIN_STABLE},

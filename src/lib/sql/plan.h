@@ -149,6 +149,9 @@ enum { OPEN_OTHER, OPEN_CLOCK, OPEN_UNIT, OPEN_ABOVE_ZERO };
     AGGREGATE(STDDEV_POP, "stddev_pop")                                                            \
     AGGREGATE(BIT_AND, "bit_and")                                                                  \
     AGGREGATE(BIT_OR, "bit_or")                                                                    \
+    AGGREGATE(PERCENTILE_CONT, "percentile_cont")                                                  \
+    AGGREGATE(PERCENTILE_DISC, "percentile_disc")                                                  \
+    AGGREGATE(MODE, "mode")                                                                        \
     AGGREGATE(ROW_NUMBER, "row_number")                                                            \
     AGGREGATE(RANK, "rank")                                                                        \
     AGGREGATE(DENSE_RANK, "dense_rank")                                                            \
@@ -201,7 +204,8 @@ typedef struct aggregate {
     agg_kind kind;
     bool distinct;
     expr *arg;              /* NULL: count(*) */
-    expr *filter, *between; /* FILTER; what string_agg puts between, the value of an object_agg */
+    expr *filter, *between; /* FILTER; what string_agg puts between, the value of an object_agg,
+                               the fraction of a percentile */
     uint32_t n_order;
     order_key *order;
     uint32_t n_keys; /* OVER: PARTITION BY */

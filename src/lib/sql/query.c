@@ -5,6 +5,7 @@
  * is tested on what is left, so an answer never rests on the index alone.
  */
 #include <assert.h>
+#include <math.h>
 
 #include "base/hash.h"
 #include "sql/builtin.h"
@@ -578,6 +579,45 @@ static void keep_extreme(sql_exec *x, const aggregate *a, agg_state *s, value v)
     if (s->n == 1 || (a->kind == AGG_MIN ? c < 0 : c > 0)) s->best = v;
 }
 
+static bool is_ordered_set(agg_kind k)
+{
+    return k >= AGG_PERCENTILE_CONT && k <= AGG_MODE;
+}
+
+/* percentile_cont, percentile_disc, mode: all but nulls, sorted. */
+static value of_ordered_set(sql_exec *x, const aggregate *a, agg_state *s)
+{
+    size_t n = s->items.n, best = 0, most = 0;
+    type_id t = a->arg->t.id;
+    double part = 0;
+    if (a->between) {
+        value v = eval(x, a->between, NULL);
+        if (v.null) return v;
+        part = value_double(v);
+        if (!(part >= 0 && part <= 1)) sql_raise(&x->c, "22003", "percentile value out of range");
+    }
+    if (!n) return value_null();
+    sort_items(x, a, s);
+    const agg_item *at = s->items.at;
+    for (size_t i = 0, from = 0; i < n; i++) {
+        bool same = i && !value_cmp(t, at[i - 1].v, at[i].v);
+        if (same && !value_identical(t, at[i - 1].v, at[i].v))
+            sql_refuse(&x->c, -1, "an aggregate of values that are equal but look different");
+        if (!same) from = i;
+        if (i - from + 1 > most) most = i - from + 1, best = from;
+    }
+    if (a->kind == AGG_MODE) return at[best].v;
+    if (a->kind == AGG_PERCENTILE_DISC) {
+        double row = ceil(part * (double)n);
+        return at[row < 1 ? 0 : (size_t)row - 1].v;
+    }
+    double place = part * (double)(n - 1), first = floor(place), second = ceil(place);
+    double low = value_double(at[(size_t)first].v);
+    if (first == second) return value_float(low);
+    double high = value_double(at[(size_t)second].v);
+    return value_float(low + (place - first) * (high - low));
+}
+
 static void agg_feed(sql_exec *x, const aggregate *a, agg_state *s, frame *f)
 {
     if (a->filter && !eval_true(x, a->filter, f)) return;
@@ -601,8 +641,9 @@ static void agg_feed(sql_exec *x, const aggregate *a, agg_state *s, frame *f)
         add_square(x, s, t == T_NUMERIC ? v.d : num_of(&x->work, v.i));
         return;
     }
-    if (a->kind == AGG_STRING_AGG || takes_nulls(a->kind)) {
-        agg_item one = {v, a->between ? eval(x, a->between, f) : value_null(), agg_keys(x, a, f),
+    if (a->kind == AGG_STRING_AGG || takes_nulls(a->kind) || is_ordered_set(a->kind)) {
+        bool pairs = a->between && !is_ordered_set(a->kind);
+        agg_item one = {v, pairs ? eval(x, a->between, f) : value_null(), agg_keys(x, a, f),
                         s->turn};
         arena_push(&x->work, &s->items, one);
         return;
@@ -625,6 +666,7 @@ static value agg_end(sql_exec *x, const aggregate *a, agg_state *s)
 {
     assert(a->kind < AGG_ROW_NUMBER && s->n >= 0);
     if (a->kind == AGG_COUNT) return value_int(s->n);
+    if (is_ordered_set(a->kind)) return of_ordered_set(x, a, s);
     if (!s->n) return value_null();
     if (a->kind == AGG_STRING_AGG) return joined_text(x, a, s);
     if (a->kind >= AGG_ARRAY_AGG && a->kind <= AGG_JSONB_AGG) return collected(x, a, s);

@@ -252,6 +252,7 @@ void value_print(type_id t, value v, strbuf *out)
     default: strbuf_add(out, v.s + ENUM_PLACE, v.n - ENUM_PLACE); break; /* an enumeration */
     case T_JSON:
     case T_JSONB:
+    case T_RECORD:
     case T_UUID:
     case T_UNKNOWN:
     case T_TEXT:
@@ -466,6 +467,7 @@ static bool parse_whole(sql_context *c, type t, const char *s, size_t n, value *
 value value_parse(sql_context *c, type t, const char *s, size_t n)
 {
     value whole;
+    if (t.id == T_RECORD) sql_refuse(c, -1, "a text that is read as a row");
     if (parse_whole(c, t, s, n, &whole)) return whole;
     while (n && blank(*s)) s++, n--;
     while (n && blank(s[n - 1])) n--;
@@ -492,13 +494,20 @@ static bool newer_cast_exists(type_id from, type_id to, cast_kind kind)
     if (float_to && (type_rank(from) || float_from)) /* to real from double only by assignment */
         return kind != CAST_IMPLICIT || to == T_FLOAT8 || from != T_FLOAT8;
     if (float_from && type_rank(to)) return kind != CAST_IMPLICIT;
-    if ((from == T_STAMP || from == T_STAMPTZ) && to == T_TIME) return kind != CAST_IMPLICIT;
     if (from == T_TIME && to == T_INTERVAL) return true;
     if (from == T_INTERVAL && to == T_TIME) return kind != CAST_IMPLICIT;
     if ((from == T_JSON && to == T_JSONB) || (from == T_JSONB && to == T_JSON))
         return kind != CAST_IMPLICIT;
     return from == T_JSONB && kind == CAST_EXPLICIT &&
            (to == T_BOOL || type_rank(to) || type_is_float(to));
+}
+
+/* Between dates, timestamps and instants, and to a time of day. */
+static bool moment_cast_exists(type_id from, type_id to, cast_kind kind)
+{
+    if (to == T_STAMPTZ) return true;
+    if (from == T_DATE) return to == T_STAMP;
+    return kind != CAST_IMPLICIT;
 }
 
 static bool array_cast_exists(type_id from, type_id to, cast_kind kind)
@@ -520,6 +529,8 @@ bool cast_exists(type_id from, type_id to, cast_kind kind)
 {
     if (from == to) return true;
     if (from == T_VOID || to == T_VOID) return false;
+    if (from == T_RECORD || to == T_RECORD) /* it has a text */
+        return from == T_RECORD && type_is_text(to) && kind != CAST_IMPLICIT;
     bool text_from = type_is_text(from), text_to = type_is_text(to);
     if (text_from && text_to) return true;
     int a = type_rank(from), b = type_rank(to);
@@ -529,11 +540,8 @@ bool cast_exists(type_id from, type_id to, cast_kind kind)
     if (text_from) return kind == CAST_EXPLICIT || from == T_UNKNOWN;
     if ((from == T_BOOL && to == T_INT4) || (from == T_INT4 && to == T_BOOL))
         return kind == CAST_EXPLICIT;
-    if (to == T_STAMPTZ) return from == T_DATE || from == T_STAMP;
-    if (from == T_STAMPTZ)
-        return (to == T_DATE || to == T_STAMP || to == T_TIME) && kind != CAST_IMPLICIT;
-    if (from == T_DATE && to == T_STAMP) return true;
-    if (from == T_STAMP && to == T_DATE) return kind != CAST_IMPLICIT;
+    if (type_is_moment(from) && (type_is_moment(to) || to == T_TIME))
+        return moment_cast_exists(from, to, kind);
     return newer_cast_exists(from, to, kind);
 }
 

@@ -33,7 +33,8 @@
     TYPE(FLOAT8, "double precision", 0)                                                            \
     TYPE(BYTEA, "bytea", 0)                                                                        \
     TYPE(JSON, "json", 0)                                                                          \
-    TYPE(JSONB, "jsonb", 0)
+    TYPE(JSONB, "jsonb", 0)                                                                        \
+    TYPE(RECORD, "record", 0)
 
 typedef enum type_id {
 #define TYPE(id, name, rank) T_##id,
@@ -143,16 +144,16 @@ static inline bool type_is_float(type_id t)
 {
     return t == T_FLOAT4 || t == T_FLOAT8;
 }
-/* Arrays of it are known: the text of the others depends on settings of the session. */
+/* Arrays of it are known. */
 static inline bool type_has_arrays(type_id t)
 {
-    return (int)t < N_SCALARS && t != T_CHAR && t != T_STAMPTZ && !type_is_float(t) &&
-           t != T_BYTEA && t != T_VOID && t != T_UNKNOWN;
+    return (int)t < N_SCALARS && t != T_CHAR && t != T_BYTEA && t != T_VOID && t != T_UNKNOWN &&
+           t != T_RECORD;
 }
 /* The bytes of a value are what PostgreSQL prints: texts, and a uuid. */
 static inline bool type_is_shown(type_id t)
 {
-    return type_is_text(t) || t == T_UUID || t == T_JSON || t == T_JSONB;
+    return type_is_text(t) || t == T_UUID || t == T_JSON || t == T_JSONB || t == T_RECORD;
 }
 /* A value is kept as bytes, which copies take along. */
 static inline bool type_is_bytes(type_id t)
