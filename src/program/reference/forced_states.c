@@ -31,6 +31,7 @@ typedef struct forced_states {
     uint32_t n_written;
     VEC(known_table) tables;
     const char *why;
+    const char *passed_over; /* why a query that changes nothing was not judged, or NULL */
 } forced_states;
 
 /* ---- may states depend on a choice? ---------------------------------------------------------- */
@@ -278,6 +279,10 @@ static forced_end execute_at(forced_states *s, uint32_t position)
         run_outcome o = engine_run_statement(e, c, txn, k);
         forced_end end =
             o.how == ANSWERS_AGREE ? FORCED_AGREES : judge_statement(s, position, k, o);
+        if (end == FORCED_UNKNOWN && e->words[t->stmts[k].text].only_reads && !*c->s.state) {
+            s->passed_over = s->why;
+            continue;
+        }
         if (end != FORCED_AGREES) {
             engine_rollback(e, c);
             return end;
@@ -352,6 +357,9 @@ reference_finding decide_forced_states(snapshot_replay *r, uint32_t agreed)
         f.why = end == FORCED_VIOLATED ? NULL : s.why;
         return f;
     }
-    f.why = "every answer is explained by some state, but not in one execution that was tried";
+    f.why =
+        s.passed_over
+            ? s.passed_over
+            : "every answer is explained by some state, but not in one execution that was tried";
     return f;
 }

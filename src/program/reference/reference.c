@@ -222,14 +222,17 @@ static reference_finding decide_else_as_sent(reference *r, reference_finding f)
     uint32_t forced = r->e.forced_errors;
     snapshot_replay again;
     replay_init(&again, &r->e);
+    if (f.end == REFERENCE_VIOLATED && f.txn != UINT32_MAX) {
+        bool agrees = agrees_as_sent(&again, f.txn);
+        r->e.forced_errors = forced;
+        if (!agrees) return f;
+        f.end = REFERENCE_UNDECIDED;
+        f.why = "it gives the answers statement by statement, but not transaction by transaction";
+        return f;
+    }
     reference_finding g = decide_as_sent(&again);
     if (g.end != REFERENCE_HOLDS) {
         r->e.forced_errors = forced;
-        return f;
-    }
-    if (f.end == REFERENCE_VIOLATED) {
-        f.end = REFERENCE_UNDECIDED;
-        f.why = "it gives the answers statement by statement, but not transaction by transaction";
         return f;
     }
     r->replay = again;

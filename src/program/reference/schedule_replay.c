@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "base/sort.h"
 
-enum { SESSIONS = 40, LOOK_MS = 4 };
+enum { SESSIONS = 40, LOOK_MS = 4, AROUND = 200, LONG_LOG = 2 * AROUND };
 static const uint64_t patience = 2500000000u; /* ns: longer than the engine looks for deadlocks */
 
 typedef enum event_kind { EVENT_ANSWER, EVENT_CALL } event_kind;
@@ -50,6 +50,10 @@ typedef struct schedule_replay {
     VEC(uint32_t) waiting; /* transactions with a statement that waits */
     VEC(uint32_t) again;   /* with a query that may be sent again */
     sent_ways ways;
+    /* of a long log, what is around one transaction */
+    bool *inside;   /* by transaction; NULL: all of them */
+    bool *crosses;  /* by transaction: it began before the last commit that was executed before */
+    uint32_t about; /* the transaction that matters; UINT32_MAX: none */
     VEC(uint64_t) keys;
     VEC(sent_event) events;
     uint32_t commits;
@@ -65,6 +69,7 @@ static bool is_committed(const schedule_replay *s, uint32_t txn)
 /* Must the answers agree?  Those of what was rolled back only if there are no others. */
 static bool is_held(const schedule_replay *s, uint32_t txn)
 {
+    if (s->crosses && s->crosses[txn]) return false;
     return is_committed(s, txn) || !s->r->n;
 }
 
@@ -144,7 +149,8 @@ static void find_sent_events(schedule_replay *s)
         for (uint32_t i = 0; i < l->txns.n; i++) {
             const log_txn *t = &l->txns.at[i];
             bool call = kind == EVENT_CALL;
-            if (s->ways.without_aborted && !is_held(s, i)) continue;
+            if (s->inside && !s->inside[i]) continue;
+            if (s->ways.without_aborted && !is_committed(s, i) && s->r->n) continue;
             for (uint32_t k = 0; k < t->n_stmts; k++) {
                 bool late = s->ways.writes_late && !is_plain_query(s, i, k);
                 add_sent_event(s, call && !late ? t->stmts[k].call : t->stmts[k].answer,
@@ -219,7 +225,7 @@ static bool take_answer(schedule_replay *s, uint32_t txn, int wait_ms)
         bool done;
         if (!engine_answered(e, c, wait_ms, &done)) return true;
         t->pending = false;
-        if (done || !is_committed(s, txn)) return true;
+        if (done || !is_committed(s, txn) || !is_held(s, txn)) return true;
         o.how = ANSWERS_UNSURE;
         o.answer = "the commit fails";
     } else {
@@ -399,12 +405,45 @@ static reference_finding not_as_sent(schedule_replay *s)
     return f;
 }
 
-static reference_finding execute_as_sent(snapshot_replay *r, sent_ways ways)
+/* What was committed before is executed in its order; the rest, as far as it meets the transaction
+   at a position, as it was sent.  What began before the cut may see more than it did, and is not
+   held to its answers.  False: the part before did not go well. */
+static bool begin_around(schedule_replay *s, uint32_t at)
+{
+    snapshot_replay *r = s->r;
+    reference_engine *e = s->e;
+    const sql_log *l = e->plan->log;
+    uint32_t cut = at - AROUND;
+    const log_txn *last = &l->txns.at[r->order[at]], *first = &l->txns.at[r->order[cut]];
+    int64_t from = first->times[0], upto = l->txns.at[r->order[cut - 1]].times[3];
+    for (uint32_t i = cut; i <= at; i++)
+        if (l->txns.at[r->order[i]].times[0] < from) from = l->txns.at[r->order[i]].times[0];
+    s->inside = mem_array0(e->mem, bool, l->txns.n + 1);
+    s->crosses = mem_array0(e->mem, bool, l->txns.n + 1);
+    for (uint32_t i = 0; i < l->txns.n; i++) {
+        const log_txn *t = &l->txns.at[i];
+        s->inside[i] = t->times[0] <= last->times[3] && t->times[3] >= from;
+        s->crosses[i] = t->times[0] <= upto && i != r->order[at];
+    }
+    for (uint32_t i = 0; i < cut; i++) s->inside[r->order[i]] = false;
+    s->about = r->order[at];
+    s->commits = cut;
+    replay_windows(r);
+    r->pause = cut;
+    replay_end end = replay_run(r);
+    r->pause = UINT32_MAX;
+    return end == REPLAY_PAUSED;
+}
+
+/* `at`: the position that matters, or UINT32_MAX for all of them. */
+static reference_finding execute_as_sent(snapshot_replay *r, sent_ways ways, uint32_t at)
 {
     reference_engine *e = r->e;
-    schedule_replay s = {.r = r, .e = e, .stuck = UINT32_MAX, .ways = ways};
+    schedule_replay s = {.r = r, .e = e, .stuck = UINT32_MAX, .ways = ways, .about = UINT32_MAX};
     reference_finding f = {.end = REFERENCE_UNDECIDED, .txn = UINT32_MAX};
-    if (!engine_begin_pass(e)) guard_fail(e->guard, GUARD_HISTORY, "%s", e->why);
+    bool around = at != UINT32_MAX && at > LONG_LOG;
+    if (around && !begin_around(&s, at)) return f;
+    if (!around && !engine_begin_pass(e)) guard_fail(e->guard, GUARD_HISTORY, "%s", e->why);
     if (!e->watcher.open && !engine_connect(e, &e->watcher))
         guard_fail(e->guard, GUARD_IO, "%s", e->why);
     s.txns = mem_array0(e->mem, sent_txn, e->plan->log->txns.n + 1);
@@ -413,7 +452,10 @@ static reference_finding execute_as_sent(snapshot_replay *r, sent_ways ways)
     uint32_t n = (uint32_t)s.keys.n, *by = sort_by_key(e->mem, s.keys.at, n);
     for (uint32_t i = 0; i < n; i++) {
         guard_tick(e->guard);
-        if (!play_event(&s, &s.events.at[by[i]])) return not_as_sent(&s);
+        const sent_event *v = &s.events.at[by[i]];
+        if (!play_event(&s, v)) return not_as_sent(&s);
+        bool ends = v->stmt == e->plan->log->txns.at[v->txn].n_stmts;
+        if (v->txn == s.about && ends && v->kind == EVENT_CALL) break;
     }
     f.end = REFERENCE_HOLDS;
     f.other_order = memcmp(r->order, e->plan->at, r->n * sizeof *r->order) != 0;
@@ -439,7 +481,7 @@ static bool has_choices(const snapshot_replay *r)
     return false;
 }
 
-reference_finding decide_as_sent(snapshot_replay *r)
+static reference_finding decide_in_ways(snapshot_replay *r, uint32_t at)
 {
     reference_finding f = {.end = REFERENCE_UNDECIDED, .txn = UINT32_MAX};
     bool others = has_aborted(r), choices = has_choices(r);
@@ -450,9 +492,22 @@ reference_finding decide_as_sent(snapshot_replay *r)
         if (ways.without_aborted && choices && !ways.forced) continue;
         const char *why = why_not_as_sent(r->e, ways.without_aborted);
         r->e->forces = ways.forced;
-        if (!why) f = execute_as_sent(r, ways);
+        if (!why) f = execute_as_sent(r, ways, at);
         r->e->forces = false;
         if (why && !f.why) f.why = why;
     }
     return f;
+}
+
+reference_finding decide_as_sent(snapshot_replay *r)
+{
+    return decide_in_ways(r, UINT32_MAX);
+}
+
+bool agrees_as_sent(snapshot_replay *r, uint32_t txn)
+{
+    uint32_t at = 0;
+    while (at < r->n && r->order[at] != txn) at++;
+    assert(at < r->n);
+    return decide_in_ways(r, at).end == REFERENCE_HOLDS;
 }

@@ -12,5 +12,8 @@
 #include "reference/snapshot_doubts.h"
 
 reference_finding decide_as_sent(snapshot_replay *r);
+/* Is a transaction explained, whose answers no snapshot explains?  Of a long log only what is
+   around it is executed as it was sent, and what had committed before, one after the other. */
+bool agrees_as_sent(snapshot_replay *r, uint32_t txn);
 
 #endif
