@@ -531,7 +531,8 @@ static bool decide_segments(problem *p, uint64_t conflicts, decision *a)
    session order holds without.  A yes to the stronger question is often cheaper to find.  A no
    counts only if the question is the very one that was asked.  Levels of paths are mostly decided
    quickly by themselves, so snapshot isolation is tried after them.  InnoDB's tight level orders
-   two parts of a transaction instead of one part for each statement. */
+   two parts of a transaction instead of one part for each statement.  If looking for a serial order
+   was given up soon, that is tried once more at the end, for longer. */
 enum stronger_try {
     TRY_SERIAL,
     TRY_TIGHT,
@@ -539,6 +540,7 @@ enum stronger_try {
     TRY_ITSELF,
     TRY_SNAPSHOT,
     TRY_SESSIONS,
+    TRY_LONGER,
     TRIES
 };
 
@@ -699,14 +701,20 @@ static bool decide_words_test(problem *p, uint64_t conflicts, decision *a)
 static bool decide_stronger(problem *p, uint64_t conflicts, decision *a)
 {
     order_question asked = own_question(p);
+    bool brief = false;
     (void)conflicts;
     for (enum stronger_try try = TRY_SERIAL; try < TRIES; try++) {
         uint64_t start = clock_now();
-        if (!stronger_question(p, try, &p->shown)) continue;
+        bool longer = try == TRY_LONGER;
+        if (longer && !brief) continue;
+        if (!stronger_question(p, longer ? TRY_SERIAL : try, &p->shown)) continue;
         decide_build(p, &p->shown);
+        bool itself = p->shown.rule == asked.rule && p->shown.so == asked.so;
+        p->order.only_holds = !itself;
+        p->order.brief = !itself && try == TRY_SERIAL;
         lazy_decide(&p->order, STRONGER_TRY, a);
         count_search(p, a, start);
-        bool itself = p->shown.rule == asked.rule && p->shown.so == asked.so;
+        if (try == TRY_SERIAL) brief = a->brief;
         if (a->holds || (itself && !a->undecided)) {
             /* If only session order was added, the answer is said to come from the level itself. */
             if (p->shown.rule->level == p->ask.rule->level) a->by = BY_LAZY;

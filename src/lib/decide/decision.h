@@ -56,6 +56,8 @@ typedef struct decision {
     VEC(uint32_t) cycle; /* its events, in order */
     VEC(node_id) core;   /* transactions of the clauses that were written */
 
+    bool brief; /* running the transactions one by one was given up early (order_problem.brief) */
+
     /* What it cost. */
     uint64_t tried;   /* tests of the search for sources */
     uint64_t derived; /* version-order edges that the last test forced */

@@ -73,6 +73,8 @@ typedef struct order_problem {
     struct added_order *added;       /* added_order.h: what modules added; NULL: nothing */
     struct justify *justify;         /* decide/proof/justify.h; NULL unless a proof is wanted */
     bool plain;                      /* derive nothing before the search */
+    bool only_holds; /* a stronger question than the one that was asked: only a yes counts ... */
+    bool brief;      /* ... and a run that finds it only after long is better left for later */
 } order_problem;
 
 static inline uint32_t begin_of(const order_problem *p, node_id v)

@@ -318,14 +318,30 @@ uint32_t lazy_cand_lit(lazy *z, uint32_t i)
     return lit_of(z->cand_var[i], false);
 }
 
+/* The candidates of the read that were ruled out have one variable, which is false. */
+static void never_chosen(lazy *z, uint32_t open)
+{
+    const asg *g = z->g;
+    assert(!z->j && "candidates are not ruled out where a proof is wanted");
+    if (z->never == NONE) {
+        z->never = lazy_new_var(z);
+        lazy_clause_start(z);
+        lazy_clause_lit(z, lit_of(z->never, true));
+        lazy_clause_end(z);
+    }
+    for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++)
+        if (z->p->dropped[i]) z->cand_var[i] = z->never;
+}
+
 /* Makes the candidates' literals, and writes what choosing one means. */
 static void write_candidates(lazy *z, uint32_t open)
 {
     asg *g = z->g;
     uint32_t ob = g->open.at[open];
     node_id v = g->ob_node[ob];
-    for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++) {
-        uint32_t c = asg_cand(g, open, i);
+    if (z->p->dropped) never_chosen(z, open);
+    for (uint32_t n = lazy_cands(z, open), k = 0; k < n; k++) {
+        uint32_t i = lazy_cand(z, open, k), c = asg_cand(g, open, i);
         z->cand_var[i] = lazy_new_var(z);
         if (z->j) justify_is_read(z->j, z->cand_var[i], ob, c < RF_LAST ? c : NO_ID);
         if (c >= RF_LAST) continue;
@@ -341,19 +357,12 @@ static void write_candidates(lazy *z, uint32_t open)
     lazy_clause_start(z);
     clause_why(z, BECAUSE_FROM, ob, NO_ID, NO_ID);
     lazy_clause_unless(z, v);
-    for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++) {
-        lazy_clause_lit(z, lazy_cand_lit(z, i));
+    for (uint32_t n = lazy_cands(z, open), k = 0; k < n; k++)
+        lazy_clause_lit(z, lazy_cand_lit(z, lazy_cand(z, open, k)));
+    for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++)
         if (asg_cand(g, open, i) < RF_LAST) lazy_add_core(z, asg_cand(g, open, i));
-    }
     lazy_add_core(z, v);
     lazy_clause_end(z);
-    for (uint32_t i = g->cand_first.at[open]; z->p->dropped && i < g->cand_first.at[open + 1];
-         i++) {
-        if (!z->p->dropped[i]) continue;
-        lazy_clause_start(z);
-        lazy_clause_lit(z, lit_not(lazy_cand_lit(z, i)));
-        lazy_clause_end(z);
-    }
     z->chosen_clause[open] = 1;
     initial_written(z, open);
 }
@@ -372,7 +381,8 @@ uint32_t lazy_likeliest(lazy *z, uint32_t open)
     uint32_t at = z->pos[begin_of(z->p, g->ob_node[g->open.at[open]])], best = LIT_NONE;
     bool best_before = false;
     uint32_t best_pos = 0;
-    for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++) {
+    for (uint32_t n = lazy_cands(z, open), k = 0; k < n; k++) {
+        uint32_t i = lazy_cand(z, open, k);
         if (solver_value(z->s, lazy_cand_lit(z, i))) continue;
         if (!pass_on(z->p->tune, PASS_TOPOLOGICAL)) return lazy_cand_lit(z, i);
         uint32_t c = asg_cand(g, open, i);
@@ -398,23 +408,25 @@ static uint32_t mend_chosen_open(lazy *z, uint32_t ob, uint32_t i, uint32_t u)
     uint32_t c = asg_cand(g, z->open_of[ob], i);
     uint32_t w = c >= RF_LAST ? NONE : asg_install(g, c, g->ob_key[ob]);
     way earlier = {LIT_NONE, commit_of(z->p, un), commit_of(z->p, un)};
+    way later = {LIT_NONE, begin_of(z->p, v), earlier.from};
+    if (w != NONE && (z->j || !lazy_ruled_out(z, c, un))) {
+        earlier.to = version_target(z->p, c);
+        earlier.lit = lazy_before(z, earlier.from, earlier.to);
+    }
+    if (earlier.lit == LIT_NONE || z->j || !lazy_ruled_out(z, un, v))
+        later.lit = lazy_before(z, later.from, later.to);
     if (lazy_first_time(z, i | OVERLAP, u)) {
         lazy_clause_start(z);
         clause_why(z, BECAUSE_READ, ob, w != NONE ? c : NO_ID, un);
         lazy_clause_lit(z, lit_not(lazy_cand_lit(z, i)));
         lazy_clause_unless(z, v);
         lazy_clause_unless(z, un);
-        if (w != NONE) lazy_clause_lit(z, lazy_before(z, earlier.from, version_target(z->p, c)));
-        lazy_clause_lit(z, lazy_before(z, begin_of(z->p, v), earlier.from));
+        if (earlier.lit != LIT_NONE) lazy_clause_lit(z, earlier.lit);
+        if (later.lit != LIT_NONE) lazy_clause_lit(z, later.lit);
         lazy_clause_end(z);
         lazy_add_core(z, un);
         return THEORY_ANY;
     }
-    if (w != NONE) {
-        earlier.to = version_target(z->p, c);
-        earlier.lit = lazy_before(z, earlier.from, earlier.to);
-    }
-    way later = {lazy_before(z, begin_of(z->p, v), earlier.from), begin_of(z->p, v), earlier.from};
     return shorter_way(z, earlier, later);
 }
 
@@ -423,7 +435,6 @@ static uint32_t check_open_read(lazy *z, uint32_t ob, bool *violated)
 {
     asg *g = z->g;
     uint32_t open = z->open_of[ob];
-    uint32_t first = g->cand_first.at[open], end = g->cand_first.at[open + 1];
     uint32_t u = lazy_version_seen(z, g->ob_key[ob], g->ob_node[ob]);
     *violated = false;
     bool initial = u == NONE && asg_cand_init(g, open);
@@ -437,7 +448,8 @@ static uint32_t check_open_read(lazy *z, uint32_t ob, bool *violated)
         write_candidates(z, open);
         return THEORY_ANY;
     }
-    for (uint32_t i = first; i < end; i++) {
+    for (uint32_t n = lazy_cands(z, open), k = 0; k < n; k++) {
+        uint32_t i = lazy_cand(z, open, k);
         if (solver_value(z->s, lazy_cand_lit(z, i)) <= 0) continue;
         assert(u != NONE && "a chosen writer stands before its reader");
         if (u == NONE) return LIT_NONE;
@@ -809,13 +821,14 @@ static void follow_outcomes(lazy *z)
    mended the other way: rounds that undo each other.  Where conflicts are many all the same, the
    contradiction is better looked for everywhere: a search that stays in one place learns the same
    thing a thousand times (measured on dense duplicates: 30 conflicts in turn, no end newest
-   first). */
-#define NEWEST_CONFLICTS 64u
+   first).  Neither is better everywhere, and a conflict in turn may cost a thousand choices: after
+   some hundred conflicts the two take turns. */
+#define NEWEST_CONFLICTS 512u
 
 static uint32_t next_queued(lazy *z)
 {
-    if (pass_on(z->p->tune, PASS_NEWEST_FIRST) && solver_stats(z->s)->conflicts < NEWEST_CONFLICTS)
-        return z->queue.at[--z->queue.n];
+    bool newest = solver_stats(z->s)->conflicts / NEWEST_CONFLICTS % 2 == 0;
+    if (pass_on(z->p->tune, PASS_NEWEST_FIRST) && newest) return z->queue.at[--z->queue.n];
     uint32_t x = z->queue.at[z->head++];
     if (z->head > 4096 && 2 * z->head > z->queue.n) {
         z->queue.n -= z->head;
@@ -951,12 +964,11 @@ uint32_t lazy_any_before(lazy *z, uint32_t ob)
 {
     const asg *g = z->g;
     uint32_t open = z->open_of[ob], at = z->pos[begin_of(z->p, g->ob_node[ob])];
-    uint32_t first = g->cand_first.at[open], end = g->cand_first.at[open + 1];
     bool initial = asg_cand_init(g, open);
     if (initial && initial_allowed(z, ob)) return RF_INIT;
-    for (uint32_t i = first + initial; i < end; i++) {
-        uint32_t c = asg_cand(g, open, i);
-        if (z->present[c] && z->pos[commit_of(z->p, c)] < at) return c;
+    for (uint32_t n = lazy_cands(z, open), k = 0; k < n; k++) {
+        uint32_t c = asg_cand(g, open, lazy_cand(z, open, k));
+        if (c < RF_LAST && z->present[c] && z->pos[commit_of(z->p, c)] < at) return c;
     }
     return RF_OPEN;
 }
@@ -1140,18 +1152,52 @@ static void search_order(lazy *z, uint64_t conflicts)
 typedef struct attempt {
     bool use_sure_edges; /* fix edges that have no recorded reason (lazy_settle_paths): only `holds`
                             may come of it */
+    bool derive_open;    /* the same, of edges that rounds derive */
     bool derive;         /* derive, although the first order breaks few reads */
+    bool run;            /* run the transactions, although a search may find an order sooner */
+    size_t known, deps, forced; /* what the problem had at first */
 } attempt;
 
-/* Returns false if it must be called again, with the attempt as it is then: sure edges were used
-   and no order was found, or the certain edges were too many to be fixed one by one. */
+#define FIRST_CONFLICTS 1000u /* of a search that is tried before a run, which costs more */
+
+/* The problem is again what it was before the first attempt. */
+static void restore_problem(order_problem *p, const attempt *now)
+{
+    asg *g = p->g;
+    p->known.n = now->known;
+    p->deps.n = now->deps;
+    p->forced.n = now->forced;
+    if (p->rf != g->ob_rf) {
+        mem_put(p->m, p->rf);
+        mem_put(p->m, p->rf_inst);
+        p->rf = g->ob_rf;
+        p->rf_inst = g->ob_inst;
+    }
+    mem_put(p->m, p->dropped);
+    p->dropped = NULL;
+    problem_index_readers(p);
+}
+
+/* There is no order, but some edges have no reason that could be told: the next attempt does
+   without them, unless only a yes counts. */
+static bool gave_up_reasons(const order_problem *p, attempt *now, decision *a)
+{
+    now->derive_open = false;
+    if (p->only_holds) a->undecided = "there is no order, and why is not known";
+    return p->only_holds;
+}
+
+/* Returns false if it must be called again, with the attempt as it is then: edges without a reason
+   were used and no order was found, the certain edges were too many to be fixed one by one, or the
+   transactions were not run and the search did not end soon. */
 static bool decide_order(order_problem *p, uint64_t conflicts, attempt *now, decision *a)
 {
     uint64_t since = clock_now();
-    lazy z = {.p = p, .g = p->g, .m = p->m, .a = a, .j = p->justify, .epoch = 1};
-    size_t noted = p->forced.n;
+    lazy z = {.p = p, .g = p->g, .m = p->m, .a = a, .j = p->justify, .never = NONE, .epoch = 1};
     order_graph known;
     z.derive_anyway = now->derive;
+    z.derive_open = now->derive_open;
+    z.may_wait = !now->run;
     if (too_large(p->g)) {
         a->undecided = "more than 2^31 reads or writes";
         return true;
@@ -1160,6 +1206,7 @@ static bool decide_order(order_problem *p, uint64_t conflicts, attempt *now, dec
     uint32_t *pos = mem_array(p->m, uint32_t, (size_t)p->events + 1);
     guard_stage(p->m->guard, "order", NULL, 0);
     bool acyclic = lazy_first_order(&z, &known, pos);
+    if (!acyclic && z.unexplained) return gave_up_reasons(p, now, a);
     if (!acyclic) answer_known_cycle(p, &known, a);
     answer_stage(p->m, a, "order", &since);
     if (!acyclic) return true;
@@ -1174,15 +1221,15 @@ static bool decide_order(order_problem *p, uint64_t conflicts, attempt *now, dec
     if (now->use_sure_edges && paths_may_settle(&z)) settled = lazy_settle_paths(&z);
     bool unrecorded = a->fixed != 0;
     if (settled && pass_on(p->tune, PASS_SETTLE) && !lazy_settle(&z)) {
+        if (z.unexplained) return gave_up_reasons(p, now, a);
         keep_certain_cycle(&z);
         answer_stage(p->m, a, "settle", &since);
         return true;
     }
     answer_stage(p->m, a, "settle", &since);
     if (z.crowded) {
-        assert(!now->derive && noted <= p->forced.n);
-        p->forced.n = noted; /* they were fixed in an order that is given up */
-        now->derive = true;
+        assert(!now->derive);
+        now->derive = true; /* what was fixed, in an order that is given up, is forgotten */
         return false;
     }
     if (!settled) {
@@ -1192,11 +1239,15 @@ static bool decide_order(order_problem *p, uint64_t conflicts, attempt *now, dec
     }
 
     guard_stage(p->m->guard, "solve", "conflicts", 0);
-    search_order(&z, conflicts);
+    search_order(&z, z.run_waits ? FIRST_CONFLICTS : conflicts);
     answer_stage(p->m, a, "solve", &since);
-    if (a->holds || a->undecided || !unrecorded) return true;
-    now->use_sure_edges = false;
-    return false;
+    if (a->holds) return true;
+    if (a->undecided) {
+        now->run = z.run_waits;
+        return !z.run_waits;
+    }
+    if (unrecorded) now->use_sure_edges = false;
+    return z.unexplained ? gave_up_reasons(p, now, a) : !unrecorded;
 }
 
 void lazy_commit_order(const order_problem *p, decision *a)
@@ -1216,10 +1267,16 @@ void lazy_commit_order(const order_problem *p, decision *a)
 
 void lazy_decide(order_problem *p, uint64_t conflicts, decision *a)
 {
-    attempt now = {.use_sure_edges = true};
+    attempt now = {.use_sure_edges = true,
+                   .derive_open = pass_on(p->tune, PASS_DERIVE_OPEN),
+                   .known = p->known.n,
+                   .deps = p->deps.n,
+                   .forced = p->forced.n};
+    assert(p->rf == p->g->ob_rf && !p->dropped);
     memset(a, 0, sizeof *a);
     while (!decide_order(p, conflicts, &now, a)) {
         decision first = *a;
+        restore_problem(p, &now);
         memset(a, 0, sizeof *a);
         a->stages.at = first.stages.at;
         a->stages.n = first.stages.n;

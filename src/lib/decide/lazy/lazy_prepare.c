@@ -102,8 +102,10 @@ static uint64_t derive_round(lazy *z)
 
 /* --- ruling out candidates -------------------------------------------------------------------- */
 
-/* How many versions before a reader are asked whether they surely stand before it. */
+/* How many versions before a reader are asked whether they surely stand before it, ... */
 #define LOOK_BACK 8
+/* ... and how many candidates of all reads in one round, for each read and install. */
+#define CANDIDATES_EACH 128
 
 /* A version of the key that surely stands before v: what precedes that one cannot be read. */
 static node_id sure_version(const lazy *z, key_id k, node_id v)
@@ -147,39 +149,137 @@ static bool cannot_be_source(const lazy *z, uint32_t c, node_id v, node_id x)
     return x != NO_ID && at < z->pos[commit_of(z->p, x)] && reaches(&z->reach, c, x);
 }
 
+/* An open read that must see what the order gives it, in a transaction that surely takes part.
+   (What lists hold is another matter.) */
+static bool is_strict_open(const lazy *z, uint32_t ob)
+{
+    const asg *g = z->g;
+    return z->p->rf[ob] == RF_OPEN && !(g->ob_flags[ob] & OB_LIST) && z->p->in[g->ob_node[ob]] &&
+           strict_read(z->p, ob);
+}
+
+/* No candidate was ruled out so far. */
+static void left_start(lazy *z)
+{
+    size_t n = z->g->open.n + 1;
+    if (z->left_n) return;
+    z->left_at = mem_array(z->m, uint32_t, n);
+    z->left_n = mem_array(z->m, uint32_t, n);
+    memset(z->left_n, 0xff, n * sizeof *z->left_n);
+    z->p->dropped = mem_array0(z->m, uint8_t, asg_cands(z->g) + 1);
+}
+
+/* Drops the candidates of one open read that cannot be its source.  Those that are left take the
+   place of those that were left before, or come at the end.  Is one left, so that the read is
+   certain from now on (`settle`)? */
+static bool prune_read(lazy *z, uint32_t o, bool settle)
+{
+    asg *g = z->g;
+    uint32_t ob = g->open.at[o], n = lazy_cands(z, o), left = 0, last = NONE;
+    node_id v = g->ob_node[ob], x = sure_version(z, g->ob_key[ob], v);
+    bool first_time = z->left_n[o] == NONE;
+    size_t at = first_time ? z->left.n : z->left_at[o];
+    assert(at <= UINT32_MAX);
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t i = lazy_cand(z, o, k), c = asg_cand(g, o, i);
+        if (cannot_be_source(z, c, v, x)) {
+            z->p->dropped[i] = 1;
+            continue;
+        }
+        if (first_time)
+            vec_push(z->m, &z->left, i);
+        else
+            z->left.at[at + left] = i; /* which is no later than where it stood */
+        left++;
+        last = c;
+    }
+    z->left_at[o] = (uint32_t)at;
+    z->left_n[o] = left;
+    if (!settle || left != 1 || last >= RF_LAST || !z->p->in[last]) return false;
+    settle_read(z, ob, last);
+    return true;
+}
+
 /* Drops candidates of open reads that the known order rules out: those after the reader, and those
-   before a version that the reader surely saw past.  Returns how many reads have one left.  Where
-   candidates are as many as reads times writers, most reads stay as they are: looking costs more
-   than what is learnt. */
-static uint64_t prune_round(lazy *z)
+   before a version that the reader surely saw past.  Returns how many reads became certain, as
+   those do that have one left.  Where candidates are as many as reads times writers, some reads
+   stay as they are: looking costs more than what is learnt. */
+static uint64_t prune_round(lazy *z, bool settle)
+{
+    asg *g = z->g;
+    uint64_t n = 0, room = CANDIDATES_EACH * ((uint64_t)g->obs + g->insts);
+    left_start(z);
+    for (uint32_t o = 0; o < g->open.n; o++) {
+        if (!is_strict_open(z, g->open.at[o]) || lazy_cands(z, o) > room) continue;
+        room -= lazy_cands(z, o);
+        n += prune_read(z, o, settle);
+        guard_tick(z->m->guard);
+    }
+    return n;
+}
+
+/* --- edges of ambiguous reads ----------------------------------------------------------------- */
+
+#define LOOK_OPEN 4u     /* versions on either side of an ambiguous read, ... */
+#define LOOK_READERS 16u /* ... and readers of each */
+
+/* B(a) stands before B(b). */
+static void derive_begins(lazy *z, node_id a, node_id b, uint64_t *n)
+{
+    order_problem *p = z->p;
+    arc known = {begin_of(p, a), begin_of(p, b)}, dep = {a, b};
+    if (reaches(&z->reach, a, b)) return;
+    if (!key_set_add(p->m, &z->told, map_pair(known.from, known.to))) return;
+    vec_push(p->m, &p->known, known);
+    if (!p->shared && !p->si) vec_push(p->m, &p->deps, dep);
+    z->unexplained++;
+    ++*n;
+}
+
+/* Ambiguous read ob of v saw something else than that version of w.  If w stands before v, a third
+   transaction overwrote the version before v began, and nobody who read it began later than that:
+   all of its readers begin before v.  If v ends before one of them begins, v begins before w
+   commits, since else that reader would have seen the third one's. */
+static void derive_other(lazy *z, uint32_t ob, uint32_t inst, uint64_t *n)
+{
+    const asg *g = z->g;
+    order_problem *p = z->p;
+    node_id v = g->ob_node[ob], w = g->inst_node[inst];
+    if (asg_same(g, w, v) || !p->in[w] || lazy_may_read(z, ob, inst)) return;
+    if (reaches(&z->reach, v, w)) return;
+    bool before = reaches(&z->reach, w, v);
+    uint32_t from = p->reader_first[inst], end = p->reader_first[inst + 1];
+    for (uint32_t i = from; i < end && i < from + LOOK_READERS; i++) {
+        uint32_t other = p->reader[i];
+        node_id r = g->ob_node[other];
+        if (asg_same(g, r, v) || !p->in[r] || !strict_read(p, other)) continue;
+        if (g->ob_flags[other] & OB_OWN) continue;
+        if (before) {
+            derive_begins(z, r, v, n);
+        } else if (reaches(&z->reach, v, r)) {
+            z->unexplained++;
+            derive_edge(z, v, w, ob, true, n);
+            return;
+        }
+    }
+}
+
+/* The same for all ambiguous reads and the versions next to them in the current order.  Returns how
+   many edges were new.  What they rest on is not kept, so that only "holds" may come of them. */
+static uint64_t derive_open_round(lazy *z)
 {
     asg *g = z->g;
     order_problem *p = z->p;
-    uint64_t n = 0, room = 64 * ((uint64_t)g->obs + g->insts);
+    uint64_t n = 0;
+    problem_index_readers(p); /* some reads were settled */
     for (uint32_t o = 0; o < g->open.n; o++) {
-        uint32_t ob = g->open.at[o], left = 0, last = NONE;
-        node_id v = g->ob_node[ob];
-        if (p->rf[ob] != RF_OPEN || g->ob_flags[ob] & OB_LIST || !p->in[v]) continue;
-        if (!strict_read(p, ob)) continue;
-        uint32_t first = g->cand_first.at[o], end = g->cand_first.at[o + 1];
-        if (end - first > room) continue;
-        room -= end - first;
-        node_id x = sure_version(z, g->ob_key[ob], v);
-        for (uint32_t i = first; i < end; i++) {
-            if (p->dropped && p->dropped[i]) continue;
-            uint32_t c = asg_cand(g, o, i);
-            if (cannot_be_source(z, c, v, x)) {
-                if (!p->dropped) p->dropped = mem_array0(z->m, uint8_t, asg_cands(g) + 1);
-                p->dropped[i] = 1;
-                continue;
-            }
-            left++;
-            last = c;
-        }
-        if (left == 1 && last < RF_LAST && p->in[last]) {
-            settle_read(z, ob, last);
-            n++;
-        }
+        uint32_t ob = g->open.at[o];
+        if (!is_strict_open(z, ob) || g->ob_flags[ob] & OB_OWN) continue;
+        key_id k = g->ob_key[ob];
+        uint32_t first = g->kw_first[k], end = g->kw_first[k + 1];
+        uint32_t at = lazy_versions_before(z, k, g->ob_node[ob]);
+        uint32_t i = at - first > LOOK_OPEN ? at - LOOK_OPEN : first;
+        for (; i < end && i < at + LOOK_OPEN; i++) derive_other(z, ob, z->list[i], &n);
         guard_tick(z->m->guard);
     }
     return n;
@@ -406,9 +506,12 @@ static void clear_queue(lazy *z)
    queued before the last round; `learnt`: the edges that it found. */
 static bool round_pays(const lazy *z, unsigned round, size_t left, uint64_t learnt)
 {
-    const asg *g = z->g;
     bool ambiguous = is_ambiguous(z);
-    size_t few = g->obs / (!ambiguous ? 10 : round ? 30 : 200) + 64;
+#ifdef RATEL_HOSTILE
+    size_t few = 0;
+#else
+    size_t few = z->g->obs / (!ambiguous ? 10 : round ? 30 : 200) + 64;
+#endif
     if (!pass_on(z->p->tune, PASS_DERIVE) || round == MOST_ROUNDS) return false;
     if (z->derive_anyway && !round) return z->reach.blocks;
     if (z->queue.n <= few || !z->reach.blocks) return false;
@@ -425,6 +528,8 @@ static bool want_clocks(lazy *z)
     return z->reach.wanted = z->queue.n > few_broken(z);
 }
 
+#define FEW_LEFT 16u /* candidates of an ambiguous read, on average */
+
 /* Searches for a serial order that explains the ambiguous reads.  False: less than half of it was
    found, and pos is as it was. */
 static bool search_serial(lazy *z, const order_graph *known, uint32_t *pos)
@@ -440,6 +545,7 @@ static bool search_serial(lazy *z, const order_graph *known, uint32_t *pos)
         mem_put(p->m, other);
     }
     z->all_ran = ran == p->events || wide == p->events;
+    z->a->brief = p->brief && !z->all_ran;
     return ran > p->events / 2 || wide > p->events / 2;
 }
 
@@ -473,6 +579,30 @@ static bool lists_run(const lazy *z)
            z->p->rule->strict == STRICT_ALL && !z->j;
 }
 
+/* Have the ambiguous reads so few candidates left that the search chooses among them sooner than a
+   run finds an order?  Hostile builds try. */
+static bool few_left(const lazy *z)
+{
+    uint64_t left = 0, open = 0;
+    for (uint32_t o = 0; o < z->g->open.n; o++) {
+        if (z->p->rf[z->g->open.at[o]] != RF_OPEN) continue;
+        left += lazy_cands(z, o);
+        open++;
+    }
+#ifdef RATEL_HOSTILE
+    return open;
+#else
+    return open && left / FEW_LEFT <= open;
+#endif
+}
+
+/* Is the run left to a later attempt? */
+static bool run_can_wait(const lazy *z)
+{
+    if (!z->may_wait || !pass_on(z->p->tune, PASS_RUN_LATER)) return false;
+    return !z->slots && few_left(z);
+}
+
 /* Where many reads are broken the transactions are run one by one.  The order of that run stays if
    it breaks less than half as many; else the guess is as good, and the clocks fit it better. */
 static void try_run(lazy *z, const order_graph *known, uint32_t *pos)
@@ -481,6 +611,7 @@ static void try_run(lazy *z, const order_graph *known, uint32_t *pos)
     size_t broken = z->queue.n;
     if (p->rule->strict == STRICT_NONE) return;
     if (z->slots ? !lists_run(z) : broken <= few_broken(z)) return;
+    if ((z->run_waits = run_can_wait(z))) return;
     uint32_t *guess = mem_array(p->m, uint32_t, (size_t)p->events + 1);
     memcpy(guess, pos, p->events * sizeof *pos);
     z->pos = guess;
@@ -519,8 +650,10 @@ bool lazy_first_order(lazy *z, order_graph *known, uint32_t *pos)
         left = z->queue.n;
         uint64_t settled = 0;
         learnt = derive_round(z);
+        if (z->derive_open && g->open.n && !z->j) learnt += derive_open_round(z);
         z->derived = true;
-        if (pass_on(p->tune, PASS_PRUNE_CANDIDATES) && g->open.n && !z->j) settled = prune_round(z);
+        if (pass_on(p->tune, PASS_PRUNE_CANDIDATES) && g->open.n && !z->j)
+            settled = prune_round(z, true);
         last = learnt + settled <= g->obs / 256 + 16;
         /* What was derived is implied and may stay unsaid.  A read that was settled counts as
            certain from now on: the order must have its edge. */
@@ -529,6 +662,8 @@ bool lazy_first_order(lazy *z, order_graph *known, uint32_t *pos)
         first_order_free(p->m, known);
     }
     key_set_free(p->m, &z->told);
+    /* With what the last round has found.  None becomes certain: the order would need its edge. */
+    if (z->left_n && z->reach.blocks) prune_round(z, false);
     try_run(z, known, pos);
     return true;
 }

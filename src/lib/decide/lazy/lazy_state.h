@@ -45,6 +45,10 @@ typedef struct lazy {
     key_set told;       /* the edges that the rounds have added, while they last */
     bool crowded;       /* settling moved so much that a round would have been cheaper */
     bool all_ran;       /* run one by one in the order pos, every transaction could run */
+    bool derive_open;   /* rounds also derive edges of ambiguous reads, of which the reasons ... */
+    size_t unexplained; /* ... are not kept: so many */
+    bool may_wait;      /* running transactions one by one may be left to a later attempt, ... */
+    bool run_waits;     /* ... and was */
 
     /* Versions.  Invariant: list[kw_first[k]..kw_first[k + 1]) holds the installs of key k by the
        place of their commits, and list[where[i]] == i. */
@@ -69,6 +73,13 @@ typedef struct lazy {
     uint32_t *open_of;  /* obligation -> index of g->open; NULL if there are none */
     uint32_t *cand_var; /* parallel to g->cand */
     uint8_t *chosen_clause;
+    uint32_t never; /* a variable that is false: that of candidates which were ruled out; or NONE */
+
+    /* Candidates of open reads that are left; NULL: none was looked at.  Invariant: left_n[o] is
+       NONE if those of read o were not looked at, so that all are left; else left.at[left_at[o]..]
+       has the numbers of those that are. */
+    uint32_t *left_at, *left_n;
+    VEC(uint32_t) left;
 
     /* Reads that p->reader does not list, because no certain install is their source.  Invariant: a
        read that must watch (lazy_must_watch), and is neither queued nor parked, stands in the list
@@ -106,6 +117,19 @@ typedef struct lazy {
     VEC(uint32_t) touched;     /* keys with moved versions */
     uint32_t *key_lo, *key_hi; /* the windows of touched keys, + 1; 0: untouched */
 } lazy;
+
+/* How many candidates of an open read are left, and the number of the i-th of them. */
+static inline uint32_t lazy_cands(const lazy *z, uint32_t open)
+{
+    if (z->left_n && z->left_n[open] != NONE) return z->left_n[open];
+    return z->g->cand_first.at[open + 1] - z->g->cand_first.at[open];
+}
+static inline uint32_t lazy_cand(const lazy *z, uint32_t open, uint32_t i)
+{
+    assert(i < lazy_cands(z, open));
+    bool all = !z->left_n || z->left_n[open] == NONE;
+    return all ? z->g->cand_first.at[open] + i : z->left.at[z->left_at[open] + i];
+}
 
 /* The place of the commit of an install's transaction. */
 static inline uint32_t commit_pos(const lazy *z, uint32_t inst)

@@ -51,9 +51,10 @@ bool serial_run_can(const serial_run *s, node_id v);
 /* How much a writer helps: by how many fewer reads of ready events are missing after it. */
 int64_t serial_run_merit(const serial_run *s, node_id v);
 /* How many of `most` looks a search may take until one more event has run than ever before: few if
-   what is left is so little that the solver mends it sooner. */
+   what is left is so little that the solver mends it sooner, or if there are other questions. */
 static inline uint64_t serial_run_patience(const serial_run *s, uint32_t furthest, uint64_t most)
 {
+    if (s->p->brief) most /= 8;
     return furthest >= s->p->events - s->p->events / 128 ? most / 16 : most;
 }
 /* Fills pos with the events of `first`, and the others after them by their guess, which extends the

@@ -104,9 +104,10 @@ static uint64_t go_back(search *s)
 
 uint32_t lazy_serial_search(lazy *z, const order_graph *known, uint32_t *pos)
 {
-    search s = {.most_looks = LOOKS_STUCK};
+    search s = {0};
     serial_run *r = &s.run;
     serial_run_start(r, z, known);
+    s.most_looks = serial_run_patience(r, 0, LOOKS_STUCK);
     s.best = mem_array(z->m, uint32_t, (size_t)z->p->events + 1);
     uint64_t limit = (uint64_t)LOOKS_EACH * z->p->events + LOOKS_STUCK;
     uint64_t from = 0;

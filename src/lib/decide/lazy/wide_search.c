@@ -257,9 +257,10 @@ static bool search_lines(wide *w)
 
 uint32_t lazy_wide_search(lazy *z, const order_graph *known, uint32_t *pos)
 {
-    wide w = {.spare = NONE, .most_looks = LOOKS_STUCK};
+    wide w = {.spare = NONE};
     size_t n = (size_t)z->p->events + 1;
     serial_run_start(&w.run, z, known);
+    w.most_looks = serial_run_patience(&w.run, 0, LOOKS_STUCK);
     w.line = mem_array(z->m, uint32_t, n);
     w.waiting = mem_array(z->m, uint32_t, n);
     memset(w.waiting, 0xff, n * sizeof *w.waiting);
