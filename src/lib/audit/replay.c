@@ -14,6 +14,7 @@
 
 #include "audit/chosen_values.h"
 #include "audit/log_words.h"
+#include "audit/out_of_reach.h"
 #include "base/hash.h"
 
 #define REBIND_RUNS 20 /* what binding a statement anew costs, in runs of a transaction */
@@ -1167,6 +1168,8 @@ static bool any_way(engine *e, uint32_t txn, uint32_t position, bool *cut)
     for (; tries < MAX_EXPLAIN; tries++) {
         outcome r = engine_run(e, &t, position);
         if (r == RUN_OK) vs_rollback(&e->store, 0);
+        assert(r != RUN_OK || !e->run.focus ||
+               !answer_out_of_reach(e, txn, e->run.focus - 1, e->store.horizon));
         if (r == RUN_OK || r == RUN_REFUSED) break;
         if (!engine_advance(e, &t)) {
             found = false;
@@ -1197,6 +1200,7 @@ bool engine_explainable(engine *e, uint32_t txn, uint32_t position)
         found = any_way(e, txn, position, &cut);
         e->run.focus = 0;
     }
+    if (cut) found = cut = !answer_out_of_reach(e, txn, e->fail.stmt, e->store.horizon);
     e->run.mode = mode;
     e->run.rule = rule;
     e->exploring = exploring;
@@ -1241,6 +1245,7 @@ bool engine_query_explainable(engine *e, uint32_t txn, uint32_t stmt, uint32_t p
     running_txn outer = focus_on(e, stmt, WRITE_FREE, low);
     e->exploring = false;
     bool found = any_way(e, txn, position, &cut);
+    if (cut) found = cut = !answer_out_of_reach(e, txn, stmt, low);
     e->exploring = exploring;
     e->store.horizon = horizon;
     e->effort.cut = effort.cut;

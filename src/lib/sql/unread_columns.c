@@ -29,6 +29,7 @@ static join *join_of(join *j, uint32_t slot)
 static void read_expr(const expr *e, const level *l)
 {
     if (!e) return;
+    assert(!e->n || e->arg);
     for (uint32_t i = 0; i < e->n; i++) read_expr(e->arg[i], l);
     if (e->q) read_query(e->q, l);
     if (e->kind != E_COLUMN) return;
@@ -55,6 +56,7 @@ static void forget_reads(join *j)
 static void read_join(join *j, const level *l)
 {
     if (!j) return;
+    assert(l && l->q && (!j->n_lookups || j->table));
     read_expr(j->on, l);
     for (uint32_t i = 0; i < j->n_filters; i++) read_expr(j->filters[i], l);
     for (uint32_t i = 0; i < j->n_lookups; i++) {
@@ -98,6 +100,7 @@ static void read_members(query *q, const level *rows, const level *none)
 static void read_query(query *q, const level *up)
 {
     level rows = {up, q}, none = {up, NULL};
+    assert(q && (!q->n_locks || q->locks));
     forget_reads(q->from);
     if (q->set) read_query(q->left, up), read_query(q->right, up);
     read_join(q->from, &rows);
@@ -111,5 +114,6 @@ static void read_query(query *q, const level *up)
 
 void plan_note_unread(plan *p)
 {
+    assert(p->kind != S_SELECT || p->q);
     if (p->kind == S_SELECT) read_query(p->q, NULL);
 }
