@@ -15,6 +15,7 @@
 #include "reference/schedule_replay.h"
 #include "reference/serial_replay.h"
 #include "reference/statement_replay.h"
+#include "reference/wrong_errors.h"
 
 /* Logs of so many transactions that overlap are not tried serially first. */
 enum { AS_SENT_FIRST = 200 };
@@ -215,11 +216,13 @@ static bool refused(reference *r, audit_answer *a)
 static reference_finding decide_else_as_sent(reference *r, reference_finding f)
 {
     const audit_schedule *plan = r->e.plan;
-    bool missing = f.end == REFERENCE_HOLDS && r->e.forced_errors;
+    bool snapshots = f.end == REFERENCE_HOLDS && plan->reads == READS_SNAPSHOT;
+    uint32_t late = snapshots ? errors_out_of_time(&r->replay) : 0;
+    bool missing = f.end == REFERENCE_HOLDS && (r->e.forced_errors || late);
     if (f.end == REFERENCE_HOLDS && !missing) return f;
     /* no engine promises that its serial order is that of real time */
     if (plan->reads == READS_LATEST && plan->strict) return f;
-    uint32_t forced = r->e.forced_errors;
+    uint32_t forced = r->e.forced_errors + late;
     snapshot_replay again;
     replay_init(&again, &r->e);
     if (f.end == REFERENCE_VIOLATED && f.txn != UINT32_MAX) {
@@ -232,6 +235,7 @@ static reference_finding decide_else_as_sent(reference *r, reference_finding f)
     }
     reference_finding g = decide_as_sent(&again);
     if (g.end != REFERENCE_HOLDS) {
+        if (missing && plan->reads == READS_SNAPSHOT) find_wrong_error(&r->replay, &f);
         r->e.forced_errors = forced;
         return f;
     }
