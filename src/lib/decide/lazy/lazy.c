@@ -518,8 +518,12 @@ static uint32_t check_read(lazy *z, uint32_t ob, bool *violated)
             *violated = true;
             return slots_cover(z, ob);
         }
-        if (!z->paths)
-            return strict_read(z->p, ob) ? check_chosen_read(z, ob, cand, violated) : LIT_NONE;
+        if (!z->paths) {
+            uint32_t lit = LIT_NONE;
+            if (strict_read(z->p, ob)) lit = check_chosen_read(z, ob, cand, violated);
+            if (!*violated) slots_hold(z, ob, cand);
+            return lit;
+        }
     }
     if (z->paths) {
         if (paths_check(z, ob)) return LIT_NONE;

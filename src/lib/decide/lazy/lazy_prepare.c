@@ -285,6 +285,54 @@ static uint64_t derive_open_round(lazy *z)
     return n;
 }
 
+/* --- edges of lists ----------------------------------------------------------------------------
+   A content that somebody saw, and that one transaction alone can have left, was left by it: so it
+   stood on the content before, and so on. */
+
+/* The only one that can have left the content, as a leaver, or NULL. */
+static const list_leaver *sole_leaver(const lazy *z, uint32_t content)
+{
+    const list_chains *x = &z->g->slots->chains;
+    const list_content *c = &x->content.at[content];
+    if (c->twin != NO_ID || c->end != c->leavers + 1) return NULL;
+    const list_leaver *l = &x->leaver.at[c->leavers];
+    return l->node < RF_LAST && z->p->in[l->node] ? l : NULL;
+}
+
+/* The edges of one read, back to the first content that several can have left, or that was looked
+   at before (`seen`). */
+static void derive_contents(lazy *z, uint32_t ob, uint32_t content, uint8_t *seen, uint64_t *n)
+{
+    const list_chains *x = &z->g->slots->chains;
+    node_id later = z->g->ob_node[ob];
+    for (;;) {
+        const list_leaver *l = sole_leaver(z, content);
+        if (!l || asg_same(z->g, l->node, later)) return;
+        derive_edge(z, l->node, later, ob, false, n);
+        if (seen[content] || l->stand == LEFT_SURELY || l->stand == LEFT_AT_FIRST) return;
+        seen[content] = 1;
+        assert(x->stand.at[l->stand].node == l->node && x->stand.at[l->stand].after == content);
+        later = l->node;
+        content = x->stand.at[l->stand].before;
+        guard_tick(z->m->guard);
+    }
+}
+
+/* The same for all reads of lists whose place is searched by chains. */
+static void derive_lists(lazy *z)
+{
+    const asg *g = z->g;
+    const list_chains *x = &g->slots->chains;
+    uint8_t *seen = mem_array0(z->m, uint8_t, x->content.n + 1);
+    uint64_t n = 0;
+    for (size_t i = 0; i < x->read_content.n; i++) {
+        uint32_t ob = g->open.at[x->first_open + i];
+        if (z->p->in[g->ob_node[ob]]) derive_contents(z, ob, x->read_content.at[i], seen, &n);
+    }
+    z->unexplained += n;
+    mem_put(z->m, seen);
+}
+
 /* --- certain edges, fixed before the search --------------------------------------------------- */
 
 static bool fix_edge(lazy *z, uint32_t from, uint32_t to)
@@ -596,11 +644,24 @@ static bool few_left(const lazy *z)
 #endif
 }
 
+/* Does each transaction that appends to a list which is searched fit in one place?  Then hardly
+   anything is left to choose but who deleted what. */
+static bool sole_stands(const lazy *z)
+{
+#ifdef RATEL_HOSTILE
+    (void)z;
+    return true;
+#else
+    const list_chains *x = &z->g->slots->chains;
+    return x->stand.n <= x->writer.n;
+#endif
+}
+
 /* Is the run left to a later attempt? */
 static bool run_can_wait(const lazy *z)
 {
     if (!z->may_wait || !pass_on(z->p->tune, PASS_RUN_LATER)) return false;
-    return !z->slots && few_left(z);
+    return z->slots ? sole_stands(z) : few_left(z);
 }
 
 /* Where many reads are broken the transactions are run one by one.  The order of that run stays if
@@ -632,6 +693,7 @@ bool lazy_first_order(lazy *z, order_graph *known, uint32_t *pos)
     size_t left = SIZE_MAX;
     uint64_t learnt = 0;
     bool last = false;
+    if (z->derive_open && z->slots && !z->j) derive_lists(z);
     for (unsigned round = 0;; round++) {
         order_graph_build(p->m, p->events, (const order_pair *)(const void *)p->known.at,
                           p->known.n, known);

@@ -29,6 +29,7 @@ struct slot_search {
     uint64_t *since;         /* ... when the solver had gone back so often */
     size_t at;               /* the key to look at next */
     uint64_t looked;         /* how often choices had been undone when all reads were queued */
+    uint32_t *held;          /* per read of lists: the candidate that satisfied it last, or NONE */
     uint64_t covered;        /* the epoch in which everything was covered */
     chain_search *chains;    /* keys that are not only appended to, or NULL */
 };
@@ -213,6 +214,27 @@ void slots_write(lazy *z)
     if (s->chains.keys.n) x->chains = chains_write(z);
 }
 
+void slots_hold(lazy *z, uint32_t ob, uint32_t cand)
+{
+    slot_search *x = z->slots;
+    if (!x->held) {
+        size_t n = z->g->open.n - z->g->slots->first_open + 1;
+        x->held = mem_array(z->m, uint32_t, n);
+        memset(x->held, 0xff, n * sizeof *x->held);
+    }
+    assert(z->open_of[ob] >= z->g->slots->first_open && cand < asg_cands(z->g));
+    assert(!z->paths && !z->updates && "elsewhere a source that stays chosen may be broken");
+    x->held[z->open_of[ob] - z->g->slots->first_open] = cand;
+}
+
+/* Is the choice that satisfied the read still there? */
+static bool is_held(const lazy *z, size_t open)
+{
+    const slot_search *x = z->slots;
+    uint32_t cand = x->held ? x->held[open - z->g->slots->first_open] : NONE;
+    return cand != NONE && solver_value(z->s, lit_of(z->cand_var[cand], false)) > 0;
+}
+
 /* A read that is satisfied loses its source only when choices are undone: what is chosen besides
    takes nothing back, and moves wake it (lazy_watch). */
 bool slots_look_again(lazy *z)
@@ -223,7 +245,7 @@ bool slots_look_again(lazy *z)
     size_t before = z->queue.n;
     x->looked = z->backtracks;
     for (size_t o = g->slots->first_open; o < g->open.n; o++)
-        if (z->present[g->ob_node[g->open.at[o]]]) lazy_enqueue(z, g->open.at[o]);
+        if (z->present[g->ob_node[g->open.at[o]]] && !is_held(z, o)) lazy_enqueue(z, g->open.at[o]);
     return z->queue.n > before;
 }
 

@@ -15,6 +15,8 @@ void slots_write(lazy *z);
 bool slots_own(const lazy *z, uint32_t ob);
 /* Queues all such reads, since choices may have been undone; false if nothing has changed. */
 bool slots_look_again(lazy *z);
+/* The read, of a list, is satisfied as long as that candidate is chosen; moves wake it. */
+void slots_hold(lazy *z, uint32_t ob, uint32_t cand);
 /* The read has no source yet: a literal that covers the first element that nothing covers. */
 uint32_t slots_cover(lazy *z, uint32_t ob);
 /* Is an element not covered yet, with nothing queued?  *answer as cb_decide's. */
