@@ -638,6 +638,7 @@ static bool few_left(const lazy *z)
         open++;
     }
 #ifdef RATEL_HOSTILE
+    (void)left;
     return open;
 #else
     return open && left / FEW_LEFT <= open;
