@@ -1,9 +1,16 @@
 """Constraints and triggers whose moment is not that of the row: statements for test/audit/sessions --late.
 
 Deferrable unique constraints (some tested at the commit, some when the statement ends), NULLS NOT DISTINCT,
-foreign keys that SET DEFAULT, a view WITH CHECK OPTION, and SET CONSTRAINTS in between.
+foreign keys that SET DEFAULT, a view WITH CHECK OPTION, SET CONSTRAINTS in between, triggers of statements, and
+temporary tables of the same names in every session.
 """
-DROP = ['DROP TABLE IF EXISTS q, e, o, f CASCADE']
+DROP = ['DROP TABLE IF EXISTS q, e, o, f, n, l CASCADE', 'DROP FUNCTION IF EXISTS bump, tell']
+TRIGGERS = [
+    'CREATE TRIGGER bumps AFTER INSERT OR UPDATE OR DELETE ON e FOR EACH STATEMENT EXECUTE FUNCTION bump()',
+    'CREATE TRIGGER bumps BEFORE UPDATE OF a OR DELETE ON e FOR EACH STATEMENT EXECUTE FUNCTION bump()',
+    'CREATE TRIGGER tells AFTER INSERT OR UPDATE OR DELETE ON o FOR EACH STATEMENT EXECUTE FUNCTION tell()',
+    'CREATE CONSTRAINT TRIGGER tells_row AFTER INSERT ON o FOR EACH ROW EXECUTE FUNCTION tell()',
+]
 
 
 def setup(rng):
@@ -14,7 +21,11 @@ def setup(rng):
             'CREATE TABLE e (a int, b int, v int, CONSTRAINT ab UNIQUE NULLS NOT DISTINCT (a, b))', 'INSERT INTO e VALUES (1, NULL, 0), (NULL, 2, 0)',
             'CREATE TABLE o (id int PRIMARY KEY)', 'INSERT INTO o VALUES (1), (2), (3)',
             f'CREATE TABLE f (id int PRIMARY KEY, o int DEFAULT {rng.randint(1, 4)} REFERENCES o {action}{late})', 'INSERT INTO f VALUES (1, 1), (2, 3), (3, NULL)',
-            f'CREATE VIEW w AS SELECT id, v FROM q WHERE v < {rng.randint(3, 8)} WITH CHECK OPTION']
+            f'CREATE VIEW w AS SELECT id, v FROM q WHERE v < {rng.randint(3, 8)} WITH CHECK OPTION',
+            'CREATE TABLE n (i int PRIMARY KEY, n int)', 'INSERT INTO n VALUES (1, 0)', 'CREATE TABLE l (what text, n bigint)',
+            'CREATE FUNCTION bump() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN UPDATE n SET n = n + 1 WHERE i = 1; RETURN NULL; END $$',
+            "CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO l SELECT TG_OP || ' ' || TG_LEVEL, count(*) FROM o; RETURN NULL; END $$",
+            ] + ([rng.choice(TRIGGERS[:2])] if rng.random() < 0.4 else []) + [t for t in TRIGGERS[2:] if rng.random() < 0.3]
 
 
 def statement(rng):
@@ -30,5 +41,8 @@ def statement(rng):
         f'UPDATE e SET a = {c} WHERE b = {b}', f'UPDATE e SET b = NULL WHERE a = {a}', f'DELETE FROM e WHERE a IS NULL AND b = {b}', f'DELETE FROM e WHERE a = {a}', f'UPDATE e SET v = v + 1 WHERE b IS NULL',
         'SELECT id FROM o ORDER BY id', 'SELECT id, o FROM f ORDER BY id', f'DELETE FROM o WHERE id = {a}', f'UPDATE o SET id = {b} WHERE id = {a}', f'INSERT INTO o VALUES ({a})', f'INSERT INTO f VALUES ({a}, {b})', f'INSERT INTO f (id) VALUES ({a})',
         f'UPDATE f SET o = {a} WHERE id = {b}', f'DELETE FROM f WHERE id = {a}', f'SELECT id FROM o WHERE id = {a} FOR UPDATE', f'DELETE FROM o WHERE id >= {a}',
+        'SELECT n FROM n', 'SELECT n FROM n FOR UPDATE', 'SELECT what, n FROM l ORDER BY what, n', 'SELECT count(*) FROM l',
+        'CREATE TEMP TABLE IF NOT EXISTS x (LIKE q INCLUDING ALL)', 'CREATE TEMP TABLE x ON COMMIT DROP AS SELECT id, pos, v FROM q', 'DROP TABLE IF EXISTS x', 'SELECT count(*) FROM x', f'INSERT INTO x SELECT id, pos, v FROM q WHERE id = {a}',
+        'CREATE INDEX ON x (pos)', 'ALTER TABLE x ADD COLUMN IF NOT EXISTS z int', 'TRUNCATE x', f'UPDATE x SET pos = {b} WHERE id = {a} RETURNING pos',
         'SELECT id, v FROM w ORDER BY id', f'UPDATE w SET v = v + {n} WHERE id = {a}', 'UPDATE w SET v = v + 1', f'INSERT INTO w VALUES ({a}, {n})', f'DELETE FROM w WHERE id = {a}', f'SELECT v FROM q WHERE id = {a} FOR UPDATE',
     ])

@@ -45,10 +45,10 @@ INSERT INTO pr VALUES (6, '2030-01-01', 6)
 -- refused
 CREATE TABLE pr_30 PARTITION OF pr FOR VALUES FROM ('2030-01-01') TO ('2031-01-01')
 --
--- refused
+--
 SELECT * FROM pr_24
 --
--- refused
+--
 INSERT INTO pr_24 VALUES (7, '2024-01-01', 1)
 --
 -- refused

@@ -79,7 +79,7 @@ UPDATE tr SET v = 'counts' WHERE id = 1 RETURNING *
 DROP FUNCTION tr_len()
 --
 SELECT tr_len()
--- refused
+--
 CREATE TRIGGER st AFTER INSERT ON tr FOR EACH STATEMENT EXECUTE FUNCTION tr_log()
 --
 ALTER TABLE tr ADD COLUMN more int DEFAULT 3

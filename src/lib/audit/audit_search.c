@@ -854,7 +854,7 @@ static bool sees_new_schema(const engine *e)
 static bool finds_tables_empty(const engine *e)
 {
     if (e->level.mode != MODE_LATEST || e->log->dialect != DIALECT_POSTGRES) return false;
-    return e->log->sessions.n > 1 && log_empties(e->log);
+    return e->log->sessions.n > 1 && log_empties(e);
 }
 
 /* A statement finds the tables that were committed when it was called; a replay of whole

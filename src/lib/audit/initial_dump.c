@@ -291,6 +291,8 @@ static bool unique_index(dump *d, scan s)
     const char *open = s.p, *close = memchr(s.p, ')', (size_t)(s.end - s.p));
     if (open == s.end || *open != '(' || !close || memchr(open + 1, '(', (size_t)(close - open)))
         return false;
+    for (const char *at = open; at < close; at++) /* an operator class, DESC, NULLS FIRST */
+        if (*at == ' ' && at[-1] != ',') return false;
     s.p = close + 1;
     skip_blank(&s);
     if (s.p < s.end) return false; /* WHERE, NULLS NOT DISTINCT, ... */

@@ -6,6 +6,7 @@
  * not sort as C does.
  */
 #include "audit/log_doubt.h"
+#include "audit/own_tables.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -46,12 +47,15 @@ static bool text_empties(const log_text *t)
     return false;
 }
 
-bool log_empties(const sql_log *l)
+bool log_empties(const engine *e)
 {
+    const sql_log *l = e->log;
     for (size_t i = 0; i < l->txns.n; i++) {
         const log_txn *t = &l->txns.at[i];
         for (uint32_t k = 0; t->status != LOG_ABORTED && k < t->n_stmts; k++)
-            if (text_empties(&l->texts.at[t->stmts[k].text])) return true;
+            if (text_empties(&l->texts.at[t->stmts[k].text]) &&
+                !own_tables_only(e, l->texts.at[t->stmts[k].text].at))
+                return true;
     }
     for (size_t i = 0; i < l->setup.n; i++) { /* bodies, which a transaction may call */
         const log_text *t = &l->texts.at[l->setup.at[i].text];

@@ -13,6 +13,6 @@ const char *log_doubt(engine *e);
 const char *log_foreign(const sql_log *l);
 
 /* Does a transaction truncate a table, or alter one in a way that may write all rows anew? */
-bool log_empties(const sql_log *l);
+bool log_empties(const engine *e);
 
 #endif

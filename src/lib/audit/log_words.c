@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#include "audit/own_tables.h"
+
 const char *words_find(const char *in, const char *what)
 {
     for (; *in; in++) {
@@ -54,90 +56,28 @@ bool engine_changes_schema(const engine *e, const log_txn *t)
     return false;
 }
 
-/* The text after these words, which may be in capitals; NULL: it begins otherwise. */
-static const char *after_word(const char *text, const char *word)
-{
-    size_t n = strlen(word);
-    if (!text) return NULL;
-    text += strspn(text, " \t\n\r");
-    for (size_t i = 0; i < n; i++)
-        if ((text[i] | 32) != word[i]) return NULL;
-    return text[n] && strchr(" \t\n\r", text[n]) ? text + n : NULL;
-}
-
-/* CREATE TEMPORARY TABLE: what it is called; NULL: another statement.  No other session sees it. */
-static const char *temporary_table(const char *text)
-{
-    const char *at = after_word(text, "create"), *next;
-    if (at && (next = after_word(at, "local"))) at = next;
-    next = at ? after_word(at, "temp") : NULL;
-    if (at && !next) next = after_word(at, "temporary");
-    at = next ? after_word(next, "table") : NULL;
-    if (at && (next = after_word(at, "if"))) at = after_word(after_word(next, "not"), "exists");
-    return at ? at + strspn(at, " \t\n\r") : NULL;
-}
-
-static size_t name_length(const char *s)
-{
-    size_t n = 0;
-    while (s[n] == '_' || (s[n] >= '0' && s[n] <= '9') || (s[n] >= 'a' && s[n] <= 'z')) n++;
-    return n;
-}
-
-/* Did this session make a temporary table of the name, and is there no other one? */
-static bool drops_temporary(const engine *e, const log_txn *by, const char *text)
-{
-    const char *at = after_word(text, "drop"), *next;
-    at = at ? after_word(at, "table") : NULL;
-    if (at && (next = after_word(at, "if"))) at = after_word(next, "exists");
-    if (!at) return false;
-    at += strspn(at, " \t\n\r");
-    size_t n = name_length(at), end = n + strspn(at + n, " \t\n\r;");
-    char name[64];
-    if (!n || n >= sizeof name || at[end]) return false;
-    memcpy(name, at, n);
-    name[n] = 0;
-    if (vs_find(&e->store, name, 0)) return false;
-    for (const log_txn *t = by + 1; t-- > e->log->txns.at;) { /* the nearest one before it */
-        for (uint32_t k = 0; t->session == by->session && k < t->n_stmts; k++) {
-            const char *made = temporary_table(e->log->texts.at[t->stmts[k].text].at);
-            if (made && name_length(made) == n && !memcmp(made, name, n)) return true;
-        }
-    }
-    return false;
-}
-
 /* Does the transaction change what other sessions see of the schema? */
-static bool changes_shared_schema(const engine *e, const log_txn *t, bool drops)
+static bool changes_shared_schema(const engine *e, const log_txn *t)
 {
     for (uint32_t k = 0; k < t->n_stmts; k++) {
         const char *text = e->log->texts.at[t->stmts[k].text].at;
-        if (!text_changes_schema(text) || temporary_table(text)) continue;
-        if (drops || !drops_temporary(e, t, text)) return true;
+        if (text_changes_schema(text) && !own_tables_only(e, text)) return true;
     }
     return false;
-}
-
-/* Temporary tables belong to their sessions alone, unless others of their names may be there. */
-static void find_shared_changes(engine *e, bool drops)
-{
-    uint32_t session = NO_ID;
-    for (size_t i = 0; i < e->log->txns.n; i++) {
-        const log_txn *t = &e->log->txns.at[i];
-        if (!changes_shared_schema(e, t, drops)) continue;
-        e->plans.several_change_schema |= session != NO_ID && session != t->session;
-        session = t->session;
-        if (!drops) break; /* looked at again below */
-    }
-    e->plans.schema_session = session;
-    if (session != NO_ID && !drops) find_shared_changes(e, true);
 }
 
 static void find_schema_changes(engine *e)
 {
-    find_shared_changes(e, false);
-    for (size_t i = 0; i < e->log->txns.n; i++)
-        e->plans.changes_schema |= engine_changes_schema(e, &e->log->txns.at[i]);
+    own_tables_find(e);
+    e->plans.schema_session = NO_ID;
+    for (size_t i = 0; i < e->log->txns.n; i++) {
+        const log_txn *t = &e->log->txns.at[i];
+        e->plans.changes_schema |= engine_changes_schema(e, t);
+        if (!changes_shared_schema(e, t)) continue;
+        uint32_t before = e->plans.schema_session;
+        e->plans.several_change_schema |= before != NO_ID && before != t->session;
+        e->plans.schema_session = t->session;
+    }
 }
 
 /* May a sequence give a value again? */

@@ -834,8 +834,9 @@ static outcome run_statement(attempt *a)
     if (a->s->has_error) failing_state(a);
     if (has_free_key(a, p)) e->x.any_key = true;
     exec_plan(&e->x, p, &out);
-    bool of_key =
-        a->s->has_error && (!memcmp(a->s->error, "23503", 5) || !memcmp(a->s->error, "23505", 5));
+    bool last = a->index + 1 == e->run.txn->n_stmts;
+    bool of_key = a->s->has_error &&
+                  (!memcmp(a->s->error, "23503", 5) || (last && !memcmp(a->s->error, "23505", 5)));
     if (of_key && e->x.late.n) refer_late(&e->x); /* in autocommit, or of a COMMIT */
     e->x.any_key = a->any_key;
     a->failed = false;

@@ -97,16 +97,17 @@ typedef struct engine_plans {
     plan **of; /* by text */
     const char **refusal;
     uint32_t *refused_at;
-    const char **refused_table; /* the table that a refused text would write, or NULL: any */
-    uint32_t bound;             /* plans made since the last flush */
-    VEC(const char *) routines; /* names that the log creates: calling one may write */
-    bool sequences_rise;        /* nothing sets one back */
-    bool changes_schema;        /* a transaction creates, drops or alters something */
-    bool several_change_schema; /* those of more than one session do, beside temporary
+    const char **refused_table;   /* the table that a refused text would write, or NULL: any */
+    uint32_t bound;               /* plans made since the last flush */
+    VEC(const char *) routines;   /* names that the log creates: calling one may write */
+    bool sequences_rise;          /* nothing sets one back */
+    bool changes_schema;          /* a transaction creates, drops or alters something */
+    bool several_change_schema;   /* those of more than one session do, beside temporary
                                    tables, which are their sessions' own */
-    uint32_t schema_session;    /* the only one, or the last of several; NO_ID: none does */
-    bool lost_prepares;         /* a transaction that is not run may have prepared something */
-    bool sets_style;            /* some text names IntervalStyle */
+    uint32_t schema_session;      /* the only one, or the last of several; NO_ID: none does */
+    bool lost_prepares;           /* a transaction that is not run may have prepared something */
+    VEC(const char *) own_tables; /* names that temporary tables have, and nothing else */
+    bool sets_style;              /* some text names IntervalStyle */
 } engine_plans;
 
 /* The order in which transactions are replayed; state i + 1 is what position i commits.

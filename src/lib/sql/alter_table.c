@@ -246,6 +246,7 @@ void exec_alter(sql_exec *x, const plan *p)
                   .n_loose = p->created->n_loose,
                   .n_triggers = p->created->n_triggers,
                   .triggers = p->created->triggers,
+                  .unguarded = p->created->unguarded,
                   .temporary = from->temporary,
                   .parts = p->created->parts,
                   .read_only = from->read_only,

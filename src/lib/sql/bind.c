@@ -983,7 +983,8 @@ static void drop(binder *b, plan *p, const PgQuery__DropStmt *d)
         bind_drop_type(b, p, d);
         return;
     }
-    if (d->remove_type == PG_QUERY__OBJECT_TYPE__OBJECT_SEQUENCE) {
+    if (d->remove_type == PG_QUERY__OBJECT_TYPE__OBJECT_SEQUENCE ||
+        d->remove_type == PG_QUERY__OBJECT_TYPE__OBJECT_POLICY) {
         p->kind = S_NOTHING;
         return;
     }

@@ -142,6 +142,8 @@ size_t bind_with(binder *b, scope *up, const PgQuery__WithClause *w);
 /* bind_view.c */
 void bind_view(binder *b, plan *p, const PgQuery__ViewStmt *v);
 routine *bind_view_named(const binder *b, const char *name); /* NULL: none */
+routine *bind_view_meant(binder *b, const char *name);       /* also a partition's */
+void bind_put_name(strbuf *t, const char *name);             /* in quotes */
 query *bind_view_query(binder *b, const routine *r);
 /* The relation of a view that is written, if the name is one of a view: rows and columns of one
    table.  The plan gets its condition. */
@@ -208,8 +210,17 @@ bool reads_column(const expr *e, uint32_t column);
 /* bind_partition.c */
 void bind_partitioning(binder *b, making *m, const PgQuery__PartitionSpec *s);
 void bind_partition(binder *b, plan *p, const PgQuery__CreateStmt *c);
+/* The partition of that name as a view of its table; NULL: there is none. */
+routine *bind_partition_view(binder *b, const char *name);
 void bind_not_partition(binder *b, const char *name, int position);
 
+/* bind_like.c: the columns of LIKE, which `to` has room for, and what INCLUDING adds to them */
+uint32_t like_columns(binder *b, const char *of_table, const PgQuery__TableLikeClause *l,
+                      table_column *to);
+void like_constraints(binder *b, making *m, const PgQuery__TableLikeClause *l, uint32_t first);
+
+/* bind_packed.c: a copy whose columns have other numbers */
+expr *expr_renumbered(binder *b, const expr *e, const uint32_t *to);
 /* bind_packed.c: renumbers the columns of a table where many were dropped */
 void bind_pack_columns(binder *b, plan *p, making *m);
 
@@ -241,6 +252,7 @@ expr *bind_grouping_call(binder *b, scope *s, const PgQuery__GroupingFunc *f);
 /* bind_trigger.c */
 void bind_create_trigger(binder *b, plan *p, const PgQuery__CreateTrigStmt *c);
 void bind_drop_trigger(binder *b, plan *p, const PgQuery__DropStmt *d);
+bool bind_switch_trigger(binder *b, making *m, const PgQuery__AlterTableCmd *c);
 bool bind_is_trigger_function(const binder *b, const char *name);
 
 /* bind_merge.c */

@@ -149,9 +149,20 @@ static bool keeps_table(const PgQuery__AlterTableCmd *c)
     case PG_QUERY__ALTER_TABLE_TYPE__AT_SetRelOptions:
     case PG_QUERY__ALTER_TABLE_TYPE__AT_ResetRelOptions:
     case PG_QUERY__ALTER_TABLE_TYPE__AT_ClusterOn:
+    case PG_QUERY__ALTER_TABLE_TYPE__AT_DisableRowSecurity:
+    case PG_QUERY__ALTER_TABLE_TYPE__AT_NoForceRowSecurity:
     case PG_QUERY__ALTER_TABLE_TYPE__AT_ReplicaIdentity: return true;
     default: return false;
     }
+}
+
+/* Policies do not bind the owner of a table, and who enables them is one.  Other sessions may
+   belong to other users. */
+static bool secures_rows(binder *b, const PgQuery__AlterTableCmd *c)
+{
+    if (c->subtype != PG_QUERY__ALTER_TABLE_TYPE__AT_EnableRowSecurity) return false;
+    if (!b->x->single_session) sql_refuse(CTX(b), -1, "ROW LEVEL SECURITY beside other sessions");
+    return true;
 }
 
 static void remove_unique(making *m, size_t i)
@@ -282,17 +293,50 @@ static bool keeps_values(type from, type to)
     return from.width == to.width && from.scale == to.scale;
 }
 
+/* Values of both types are kept and compared in the same way. */
+static bool is_alike(type from, type to)
+{
+    bool texts =
+        (from.id == T_TEXT || from.id == T_VARCHAR) && (to.id == T_TEXT || to.id == T_VARCHAR);
+    return texts || (type_is_int(from.id) && type_is_int(to.id));
+}
+
+/* Nothing in the condition depends on the type of a column beyond how its values compare. */
+static bool only_compares(const expr *e)
+{
+    switch (e->kind) {
+    case E_CONST:
+    case E_COLUMN:
+    case E_AND:
+    case E_OR:
+    case E_NOT:
+    case E_COMPARE:
+    case E_IS_NULL: break;
+    case E_CAST:
+        if (e->t.id != T_TEXT || !type_is_text(e->arg[0]->t.id) || e->arg[0]->t.id == T_CHAR)
+            return false;
+        break;
+    default: return false;
+    }
+    for (uint32_t i = 0; i < e->n; i++)
+        if (!only_compares(e->arg[i])) return false;
+    return true;
+}
+
 static void retype_column(binder *b, plan *p, making *m, const PgQuery__AlterTableCmd *c)
 {
     table *t = m->t;
     const PgQuery__ColumnDef *d = c->def->column_def;
     uint32_t at = column_named(b, t, c->name, -1);
     type to = bind_type(b, d->type_name), from = t->cols[at].t;
-    bool used = is_referred_to(b, p->altered, at) || t->cols[at].computed || d->coll_clause;
+    bool alike = is_alike(from, to) && !d->raw_default,
+         used = t->cols[at].computed || d->coll_clause;
     if (alter_view_reads(b->x, t)) sql_refuse(CTX(b), -1, "TYPE of what a view may read");
     for (uint32_t i = 0; i < t->n_cols; i++) used |= reads_column(t->cols[i].computed, at);
-    for (size_t i = 0; i < m->checks.n; i++) used |= reads_column(m->checks.at[i], at);
-    for (size_t i = 0; i < m->foreign.n; i++)
+    for (size_t i = 0; i < m->checks.n; i++)
+        used |= reads_column(m->checks.at[i], at) && !(alike && only_compares(m->checks.at[i]));
+    used |= !alike && is_referred_to(b, p->altered, at);
+    for (size_t i = 0; !alike && i < m->foreign.n; i++)
         for (uint32_t k = 0; k < m->foreign.at[i].n; k++) used |= m->foreign.at[i].cols[k] == at;
     if (used)
         sql_refuse(CTX(b), -1,
@@ -368,6 +412,7 @@ static void validate(binder *b, plan *p, making *m, const PgQuery__AlterTableCmd
     for (size_t i = 0; i < m->foreign.n; i++)
         found |= is_named(m->foreign.at[i].name, c->name, &unknown);
     if (!found) sql_refuse(CTX(b), -1, "VALIDATE CONSTRAINT of one whose name is not known");
+    if (m->t->unguarded) sql_refuse(CTX(b), -1, "VALIDATE beside DISABLE TRIGGER ALL");
     if (!m->t->n_loose) return; /* all are valid: nothing is tested */
     if (m->t->n_loose > 1)
         sql_refuse(CTX(b), -1, "VALIDATE CONSTRAINT beside another one that is NOT VALID");
@@ -405,7 +450,8 @@ static void alter_one(binder *b, plan *p, making *m, const PgQuery__AlterTableCm
         col->fallback = c->def ? assigned(b, &none, c->def, col->t) : NULL;
         return;
     }
-    default: sql_refuse(CTX(b), -1, "this ALTER TABLE");
+    default:
+        if (!bind_switch_trigger(b, m, c)) sql_refuse(CTX(b), -1, "this ALTER TABLE");
     }
 }
 
@@ -420,7 +466,7 @@ void bind_alter(binder *b, plan *p, const PgQuery__AlterTableStmt *a)
     bool changes = false;
     for (size_t i = 0; i < a->n_cmds; i++) {
         const PgQuery__AlterTableCmd *c = a->cmds[i]->alter_table_cmd;
-        if (keeps_table(c)) continue;
+        if (keeps_table(c) || secures_rows(b, c)) continue;
         alter_one(b, p, &m, c);
         changes = true;
     }

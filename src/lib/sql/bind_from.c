@@ -594,7 +594,7 @@ join *from_item(binder *b, scope *s, const node *n)
     if (n && n->node_case == PG_QUERY__NODE__NODE_RANGE_VAR) {
         query *with = with_named(b, n->range_var);
         if (with) return with_relation(b, s, n->range_var, with);
-        const routine *view = bind_view_named(b, n->range_var->relname);
+        const routine *view = bind_view_meant(b, n->range_var->relname);
         const char *key = table_key(b, n->range_var->catalogname, n->range_var->schemaname,
                                     n->range_var->relname, n->range_var->location);
         if (view && !strcmp(key, view->name) && !vs_find(b->x->s, key, b->x->latest))

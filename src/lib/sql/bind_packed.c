@@ -19,14 +19,14 @@ static bool is_dropped(const making *m, uint32_t c)
     return true;
 }
 
-static expr *renumbered(binder *b, const expr *e, const uint32_t *to)
+expr *expr_renumbered(binder *b, const expr *e, const uint32_t *to)
 {
     if (!e) return NULL;
     expr *r = arena_get(b->mem, sizeof *r);
     *r = *e;
     if (e->kind == E_COLUMN && !e->up && !e->slot) r->index = to[e->index];
     r->arg = arena_array(b->mem, expr *, e->n + 1);
-    for (uint32_t i = 0; i < e->n; i++) r->arg[i] = renumbered(b, e->arg[i], to);
+    for (uint32_t i = 0; i < e->n; i++) r->arg[i] = expr_renumbered(b, e->arg[i], to);
     return r;
 }
 
@@ -42,9 +42,9 @@ static void renumber_key(binder *b, unique_key *u, const uint32_t *to)
     expr **keys = arena_array(b->mem, expr *, u->n_keys + 1);
     if (!u->same) u->same = u->cols;
     u->cols = renumbered_list(b, u->cols, u->n, to);
-    for (uint32_t i = 0; i < u->n_keys; i++) keys[i] = renumbered(b, u->keys[i], to);
+    for (uint32_t i = 0; i < u->n_keys; i++) keys[i] = expr_renumbered(b, u->keys[i], to);
     if (u->n_keys) u->keys = keys;
-    u->where = renumbered(b, u->where, to);
+    u->where = expr_renumbered(b, u->where, to);
 }
 
 /* Does a foreign key, of this table or of another one, name columns of it by their numbers? */
@@ -69,13 +69,14 @@ void bind_pack_columns(binder *b, plan *p, making *m)
         from[n++] = c < p->altered->n_cols ? c : NO_COLUMN;
     }
     for (size_t i = 0; i < m->unique.n; i++) renumber_key(b, &m->unique.at[i], to);
-    for (size_t i = 0; i < m->checks.n; i++) m->checks.at[i] = renumbered(b, m->checks.at[i], to);
+    for (size_t i = 0; i < m->checks.n; i++)
+        m->checks.at[i] = expr_renumbered(b, m->checks.at[i], to);
     for (size_t i = 0; i < m->foreign.n; i++)
         m->foreign.at[i].cols = renumbered_list(b, m->foreign.at[i].cols, m->foreign.at[i].n, to);
     for (uint32_t c = 0; c < t->n_cols; c++) {
         if (to[c] == NO_COLUMN) continue;
         t->cols[to[c]] = t->cols[c];
-        t->cols[to[c]].computed = renumbered(b, t->cols[c].computed, to);
+        t->cols[to[c]].computed = expr_renumbered(b, t->cols[c].computed, to);
     }
     t->n_cols = n;
     p->packed = from;

@@ -1,8 +1,8 @@
 /*
  * bind_partition.c - PARTITION BY, and CREATE TABLE ... PARTITION OF.
  *
- * A new partition is a change of the table's description.  Statements on a partition by its own
- * name are refused, and so is everything that would take rows of it away.
+ * A new partition is a change of the table's description.  A partition by its own name is a view of
+ * the table's rows that lie between its bounds; what would take rows of it away is refused.
  */
 #include <assert.h>
 #include <strings.h>
@@ -145,4 +145,78 @@ void bind_not_partition(binder *b, const char *name, int position)
 {
     if (partition_parent(b->x, name))
         sql_refuse(CTX(b), position, "the partition \"%s\" by its own name", name);
+}
+
+/* ---- a partition by its own name ------------------------------------------------------------- */
+
+static void put_value(binder *b, strbuf *s, type_id t, value v)
+{
+    strbuf text;
+    strbuf_init(&text, b->mem->mem);
+    value_write(CTX(b), t, v, &text);
+    strbuf_char(s, '\'');
+    for (size_t i = 0; i < text.n; i++) {
+        if (text.at[i] == '\'') strbuf_char(s, '\'');
+        strbuf_char(s, text.at[i]);
+    }
+    strbuf_char(s, '\'');
+    strbuf_free(&text);
+}
+
+static void put_list(binder *b, strbuf *s, const partitioning *d, const partition *p,
+                     const char *column)
+{
+    for (uint32_t i = 0; i < p->n; i++) {
+        if (i) strbuf_str(s, " OR ");
+        bind_put_name(s, column);
+        strbuf_str(s, p->values[i].null ? " IS NULL" : " = ");
+        if (!p->values[i].null) put_value(b, s, d->types[0], p->values[i]);
+    }
+}
+
+/* One column alone: ends of several columns are compared one after the other. */
+static void put_range(binder *b, strbuf *s, const partitioning *d, const partition *p,
+                      const char *column)
+{
+    const partition_end *ends[2] = {p->from, p->to};
+    bind_put_name(s, column);
+    strbuf_str(s, " IS NOT NULL");
+    for (int i = 0; i < 2; i++) {
+        bool all = ends[i]->beyond == (i ? 1 : -1);
+        if (ends[i]->beyond && !all) sql_refuse(CTX(b), -1, "a partition without rows by its name");
+        if (all) continue;
+        strbuf_str(s, " AND ");
+        bind_put_name(s, column);
+        strbuf_str(s, i ? " < " : " >= ");
+        put_value(b, s, d->types[0], ends[i]->v);
+    }
+}
+
+routine *bind_partition_view(binder *b, const char *name)
+{
+    const table *t = partition_parent(b->x, name);
+    if (!t) return NULL;
+    const partitioning *d = t->parts;
+    uint32_t i = 0;
+    while (strcmp(d->at[i].name, name) != 0) i++;
+    assert(i < d->n);
+    if (d->kind == PARTITION_HASH || d->at[i].fallback || d->n_keys != 1 || strchr(t->name, '.'))
+        sql_refuse(CTX(b), -1, "the partition \"%s\" by its own name", name);
+    const char *column = t->cols[d->keys[0]].name;
+    strbuf s;
+    strbuf_init(&s, b->mem->mem);
+    strbuf_str(&s, "SELECT * FROM ");
+    bind_put_name(&s, t->name);
+    strbuf_str(&s, " WHERE ");
+    if (d->kind == PARTITION_LIST)
+        put_list(b, &s, d, &d->at[i], column);
+    else
+        put_range(b, &s, d, &d->at[i], column);
+    routine *r = arena_get(b->mem, sizeof *r);
+    memset(r, 0, sizeof *r);
+    r->name = name_keep(b, name);
+    r->view = arena_text(b->mem, s.at, s.n);
+    r->checked = r->part = true;
+    strbuf_free(&s);
+    return r;
 }

@@ -137,6 +137,26 @@ static bool compares_alike(type_id a, type_id b)
     return a == b || texts || (type_is_int(a) && type_is_int(b));
 }
 
+/* The unique key that is referred to: of the columns that are named, or else the primary one, whose
+   columns are filled in. */
+static const unique_key *referred_key(const unique_key *unique, uint32_t n_unique, foreign_key *f,
+                                      bool named)
+{
+    for (uint32_t i = 0; i < n_unique; i++) {
+        const unique_key *u = &unique[i];
+        uint32_t hits = 0;
+        if (u->n != f->n) continue;
+        if (!named && u->primary) {
+            memcpy(f->refs, u->cols, f->n * sizeof *f->refs);
+            return u;
+        }
+        for (uint32_t k = 0; named && k < f->n; k++)
+            for (uint32_t q = 0; q < u->n; q++) hits += u->cols[q] == f->refs[k];
+        if (named && hits == f->n) return u;
+    }
+    return NULL;
+}
+
 static void add_foreign(binder *b, making *m, const PgQuery__Constraint *c, int column)
 {
     uint32_t n = column >= 0 ? 1 : (uint32_t)c->n_fk_attrs;
@@ -158,20 +178,12 @@ static void add_foreign(binder *b, making *m, const PgQuery__Constraint *c, int 
         if (c->n_pk_attrs != n) sql_raise(CTX(b), "42830", "number of columns disagrees");
         key_columns(b, t, c->pk_attrs, n, f.refs);
     }
-    bool found = false, late = false;
-    for (uint32_t i = 0; i < n_unique && !found; i++) {
-        uint32_t hits = 0;
-        late = unique[i].deferrable;
-        if (!c->n_pk_attrs && unique[i].primary && unique[i].n == n) {
-            memcpy(f.refs, unique[i].cols, n * sizeof *f.refs);
-            found = true;
-        }
-        for (uint32_t k = 0; c->n_pk_attrs && k < n; k++)
-            for (uint32_t q = 0; q < unique[i].n; q++) hits += unique[i].cols[q] == f.refs[k];
-        found |= c->n_pk_attrs && hits == n && unique[i].n == n;
-    }
-    if (!found) sql_raise(CTX(b), "42830", "there is no unique constraint matching given keys");
-    if (late) sql_refuse(CTX(b), c->location, "a foreign key to a deferrable constraint");
+    const unique_key *key = referred_key(unique, n_unique, &f, c->n_pk_attrs > 0);
+    if (!key) sql_raise(CTX(b), "42830", "there is no unique constraint matching given keys");
+    if (key->deferrable)
+        sql_refuse(CTX(b), c->location, "a foreign key to a deferrable constraint");
+    if (m->t->unguarded || t->unguarded)
+        sql_refuse(CTX(b), c->location, "a foreign key beside DISABLE TRIGGER ALL");
     for (uint32_t i = 0; i < n; i++)
         if (!compares_alike(m->t->cols[f.cols[i]].t.id, t->cols[f.refs[i]].t.id))
             sql_refuse(CTX(b), c->location, "a foreign key of another type than what it refers to");
@@ -262,6 +274,33 @@ at_commit on_commit_of(binder *b, int action)
     }
 }
 
+static void refuse_twice(binder *b, const table_column *cols, size_t n, const char *name)
+{
+    for (size_t k = 0; k < n; k++)
+        if (!strcmp(cols[k].name, name))
+            sql_raise(CTX(b), "42701", "column \"%s\" specified more than once", name);
+}
+
+static uint32_t visible_columns(const table *t)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < t->n_cols; i++) n += !column_hidden(&t->cols[i]);
+    return n;
+}
+
+/* What INCLUDING adds comes after the constraints that are written. */
+static void add_likes(binder *b, making *m, const PgQuery__CreateStmt *c)
+{
+    uint32_t at = 0;
+    for (size_t i = 0; i < c->n_table_elts; i++) {
+        const node *n = c->table_elts[i];
+        at += n->node_case == PG_QUERY__NODE__NODE_COLUMN_DEF;
+        if (n->node_case != PG_QUERY__NODE__NODE_TABLE_LIKE_CLAUSE) continue;
+        like_constraints(b, m, n->table_like_clause, at);
+        at += visible_columns(bind_table(b, n->table_like_clause->relation));
+    }
+}
+
 void bind_create_table(binder *b, plan *p, const PgQuery__CreateStmt *c)
 {
     if (c->partbound) {
@@ -283,12 +322,21 @@ void bind_create_table(binder *b, plan *p, const PgQuery__CreateStmt *c)
         sql_raise(CTX(b), "42P16", "ON COMMIT can only be used on temporary tables");
     VEC(table_column) cols = {0};
     for (size_t i = 0; i < c->n_table_elts; i++) {
+        if (c->table_elts[i]->node_case == PG_QUERY__NODE__NODE_TABLE_LIKE_CLAUSE) {
+            const PgQuery__TableLikeClause *l = c->table_elts[i]->table_like_clause;
+            table_column *liked =
+                arena_array(b->mem, table_column, bind_table(b, l->relation)->n_cols + 1);
+            uint32_t n = like_columns(b, t->name, l, liked);
+            for (uint32_t k = 0; k < n; k++) {
+                refuse_twice(b, cols.at, cols.n, liked[k].name);
+                arena_push(b->mem, &cols, liked[k]);
+            }
+            continue;
+        }
         if (c->table_elts[i]->node_case != PG_QUERY__NODE__NODE_COLUMN_DEF) continue;
         const PgQuery__ColumnDef *d = c->table_elts[i]->column_def;
         if (d->coll_clause) sql_refuse(CTX(b), d->location, "COLLATE of a column");
-        for (size_t k = 0; k < cols.n; k++)
-            if (!strcmp(cols.at[k].name, d->colname))
-                sql_raise(CTX(b), "42701", "column \"%s\" specified more than once", d->colname);
+        refuse_twice(b, cols.at, cols.n, d->colname);
         table_column made = {.name = name_keep(b, d->colname)};
         column_type(b, t->name, d, &made);
         arena_push(b->mem, &cols, made);
@@ -309,10 +357,13 @@ void bind_create_table(binder *b, plan *p, const PgQuery__CreateStmt *c)
             at++;
         } else if (n->node_case == PG_QUERY__NODE__NODE_CONSTRAINT) {
             add_constraint(b, &m, n->constraint, -1);
+        } else if (n->node_case == PG_QUERY__NODE__NODE_TABLE_LIKE_CLAUSE) {
+            at += (int)visible_columns(bind_table(b, n->table_like_clause->relation));
         } else {
-            sql_refuse(CTX(b), -1, "LIKE in CREATE TABLE");
+            sql_refuse(CTX(b), -1, "this part of CREATE TABLE");
         }
     }
+    add_likes(b, &m, c);
     if (c->partspec) bind_partitioning(b, &m, c->partspec);
     making_done(&m);
 }
@@ -376,6 +427,8 @@ void bind_truncate(binder *b, plan *p, const PgQuery__TruncateStmt *t)
     p->n_names = (uint32_t)t->n_relations;
     p->names = arena_array(b->mem, const char *, t->n_relations + 1);
     for (size_t i = 0; i < t->n_relations; i++) {
-        p->names[i] = bind_table(b, t->relations[i]->range_var)->name;
+        const table *of = bind_table(b, t->relations[i]->range_var);
+        p->names[i] = of->name;
+        if (of->n_triggers) b->calls = true;
     }
 }

@@ -35,11 +35,13 @@ static expr *when_of(binder *b, table *t, const PgQuery__CreateTrigStmt *c)
 
 static void refuse_trigger(binder *b, const PgQuery__CreateTrigStmt *c, const table *t)
 {
-    if (c->isconstraint || !c->row || c->n_transition_rels || c->replace || c->n_args ||
-        (c->timing & ~TRIGGER_BEFORE) ||
-        (c->events & ~(TRIGGER_INSERT | TRIGGER_DELETE | TRIGGER_UPDATE)) || c->n_funcname != 1)
+    int events = TRIGGER_INSERT | TRIGGER_DELETE | TRIGGER_UPDATE | (c->row ? 0 : TRIGGER_TRUNCATE);
+    if (c->deferrable) sql_refuse(CTX(b), c->relation->location, "a deferrable trigger");
+    if (c->constrrel) sql_refuse(CTX(b), c->relation->location, "FROM of a constraint trigger");
+    if (c->n_transition_rels || c->n_args || (c->timing & ~TRIGGER_BEFORE) ||
+        (c->events & ~events) || c->n_funcname != 1 || (!c->row && c->when_clause))
         sql_refuse(CTX(b), c->relation->location,
-                   "a trigger that is no plain BEFORE or AFTER trigger FOR EACH ROW");
+                   "a trigger with REFERENCING, arguments, INSTEAD OF or WHEN of statements");
     for (uint32_t i = 0; i < t->n_cols; i++)
         if (t->cols[i].computed && !column_hidden(&t->cols[i]))
             sql_refuse(CTX(b), -1, "a trigger of a table with generated columns");
@@ -66,6 +68,7 @@ void bind_create_trigger(binder *b, plan *p, const PgQuery__CreateTrigStmt *c)
     row_trigger g = {.name = name_keep(b, c->trigname),
                      .function = name_keep(b, function),
                      .before = (c->timing & TRIGGER_BEFORE) != 0,
+                     .statement = !c->row,
                      .events = c->events,
                      .n_columns = (uint32_t)c->n_columns};
     g.columns = arena_array(b->mem, uint32_t, g.n_columns + 1);
@@ -76,14 +79,15 @@ void bind_create_trigger(binder *b, plan *p, const PgQuery__CreateTrigStmt *c)
     row_trigger *all = arena_array(b->mem, row_trigger, t->n_triggers + 2);
     uint32_t at = 0;
     while (at < t->n_triggers && strcmp(t->triggers[at].name, g.name) < 0) at++;
-    if (at < t->n_triggers && !strcmp(t->triggers[at].name, g.name))
-        sql_raise(CTX(b), "42710", "trigger \"%s\" already exists", g.name);
+    bool there = at < t->n_triggers && !strcmp(t->triggers[at].name, g.name);
+    if (there && !c->replace) sql_raise(CTX(b), "42710", "trigger \"%s\" already exists", g.name);
     if (at) memcpy(all, t->triggers, at * sizeof *all);
     all[at] = g;
-    if (at < t->n_triggers)
-        memcpy(all + at + 1, t->triggers + at, (t->n_triggers - at) * sizeof *all);
+    uint32_t rest = at + there;
+    if (rest < t->n_triggers)
+        memcpy(all + at + 1, t->triggers + rest, (t->n_triggers - rest) * sizeof *all);
     t->triggers = all;
-    t->n_triggers++;
+    t->n_triggers += !there;
     making_done(&m);
     assert(p->kind == S_ALTER);
 }
@@ -122,4 +126,34 @@ bool bind_is_trigger_function(const binder *b, const char *name)
             if (!strcmp(t->triggers[k].function, name)) return true;
     }
     return false;
+}
+
+/* DISABLE and ENABLE TRIGGER.  ALL are also those that PostgreSQL makes for foreign keys, of both
+   tables, and for deferrable keys. */
+bool bind_switch_trigger(binder *b, making *m, const PgQuery__AlterTableCmd *c)
+{
+    table *t = m->t;
+    int kind = (int)c->subtype;
+    bool on = kind == PG_QUERY__ALTER_TABLE_TYPE__AT_EnableTrig ||
+              kind == PG_QUERY__ALTER_TABLE_TYPE__AT_EnableTrigAll ||
+              kind == PG_QUERY__ALTER_TABLE_TYPE__AT_EnableTrigUser;
+    bool named = kind == PG_QUERY__ALTER_TABLE_TYPE__AT_EnableTrig ||
+                 kind == PG_QUERY__ALTER_TABLE_TYPE__AT_DisableTrig;
+    bool all = kind == PG_QUERY__ALTER_TABLE_TYPE__AT_EnableTrigAll ||
+               kind == PG_QUERY__ALTER_TABLE_TYPE__AT_DisableTrigAll;
+    if (!on && !all && !named && kind != PG_QUERY__ALTER_TABLE_TYPE__AT_DisableTrigUser)
+        return false;
+    row_trigger *g = arena_array(b->mem, row_trigger, t->n_triggers + 1);
+    bool found = !named;
+    assert(!(named && all));
+    if (t->n_triggers) memcpy(g, t->triggers, t->n_triggers * sizeof *g);
+    for (uint32_t i = 0; i < t->n_triggers; i++) {
+        if (named && strcmp(g[i].name, c->name) != 0) continue;
+        found = true;
+        g[i].disabled = !on;
+    }
+    if (!found) sql_raise(CTX(b), "42704", "trigger \"%s\" does not exist", c->name);
+    t->triggers = g;
+    if (all) t->unguarded = !on;
+    return true;
 }

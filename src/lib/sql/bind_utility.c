@@ -271,6 +271,8 @@ bool bind_utility(binder *b, plan *p, const node *n)
     case PG_QUERY__NODE__NODE_NOTIFY_STMT:
     case PG_QUERY__NODE__NODE_LISTEN_STMT:
     case PG_QUERY__NODE__NODE_UNLISTEN_STMT:
+    case PG_QUERY__NODE__NODE_CREATE_POLICY_STMT: /* see secures_rows in bind_alter.c */
+    case PG_QUERY__NODE__NODE_ALTER_POLICY_STMT:
     case PG_QUERY__NODE__NODE_CREATE_STATS_STMT:
     case PG_QUERY__NODE__NODE_CREATE_EXTENSION_STMT: /* its functions are not known */
     case PG_QUERY__NODE__NODE_CREATE_SEQ_STMT:

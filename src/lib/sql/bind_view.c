@@ -18,6 +18,23 @@ routine *bind_view_named(const binder *b, const char *name)
     return r && r->view ? r : NULL;
 }
 
+routine *bind_view_meant(binder *b, const char *name)
+{
+    routine *r = bind_view_named(b, name);
+    return r ? r : bind_partition_view(b, name);
+}
+
+void bind_put_name(strbuf *t, const char *name)
+{
+    assert(name && *name);
+    strbuf_char(t, '"');
+    for (; *name; name++) {
+        if (*name == '"') strbuf_char(t, '"');
+        strbuf_char(t, *name);
+    }
+    strbuf_char(t, '"');
+}
+
 /* The query of a view, read again. */
 query *bind_view_query(binder *b, const routine *r)
 {
@@ -52,7 +69,7 @@ static bool is_written(const query *q)
 
 join *bind_view_target(binder *b, scope *s, const PgQuery__RangeVar *r, plan *p)
 {
-    const routine *view = bind_view_named(b, r->relname);
+    const routine *view = bind_view_meant(b, r->relname);
     const char *key = table_key(b, r->catalogname, r->schemaname, r->relname, r->location);
     if (!view || strcmp(key, view->name) != 0 || vs_find(b->x->s, key, b->x->latest)) return NULL;
     bool calls = b->calls;
@@ -72,6 +89,7 @@ join *bind_view_target(binder *b, scope *s, const PgQuery__RangeVar *r, plan *p)
                  r->location);
     p->view_where = q->where;
     if (view->checked) p->view_check = q->where;
+    p->of_partition = view->part;
     b->p->reads = true;
     return j;
 }
@@ -128,21 +146,11 @@ static bool is_recursive(const PgQuery__ViewStmt *v)
     return w && w->recursive && w->location < 0;
 }
 
-static void put_quoted(strbuf *t, const char *name)
-{
-    strbuf_char(t, '"');
-    for (; *name; name++) {
-        if (*name == '"') strbuf_char(t, '"');
-        strbuf_char(t, *name);
-    }
-    strbuf_char(t, '"');
-}
-
 static void put_columns(binder *b, strbuf *t, const PgQuery__ViewStmt *v)
 {
     for (size_t i = 0; i < v->n_aliases; i++) {
         if (i) strbuf_char(t, ',');
-        put_quoted(t, string_of(b, v->aliases[i], -1));
+        bind_put_name(t, string_of(b, v->aliases[i], -1));
     }
 }
 
@@ -154,7 +162,7 @@ static const char *recursive_text(binder *b, const PgQuery__ViewStmt *v, const c
     while (n && strchr(" \t\n\r;", text[n - 1])) n--;
     strbuf_init(&t, b->mem->mem);
     strbuf_str(&t, "WITH RECURSIVE ");
-    put_quoted(&t, v->view->relname);
+    bind_put_name(&t, v->view->relname);
     strbuf_char(&t, '(');
     put_columns(b, &t, v);
     strbuf_str(&t, ") AS (");
@@ -162,7 +170,7 @@ static const char *recursive_text(binder *b, const PgQuery__ViewStmt *v, const c
     strbuf_str(&t, "\n) SELECT ");
     put_columns(b, &t, v);
     strbuf_str(&t, " FROM ");
-    put_quoted(&t, v->view->relname);
+    bind_put_name(&t, v->view->relname);
     const char *kept = arena_text(b->mem, t.at, t.n);
     strbuf_free(&t);
     return kept;

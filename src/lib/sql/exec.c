@@ -46,6 +46,32 @@ static void exec_writes(sql_exec *x, const plan *p)
     }
 }
 
+static bool has_statement_trigger(const table *t)
+{
+    for (uint32_t i = 0; t && i < t->n_triggers; i++)
+        if (t->triggers[i].statement) return true;
+    return false;
+}
+
+/* The table whose triggers FOR EACH STATEMENT the statement fires, or NULL. */
+static const table *statement_table(sql_exec *x, const plan *p)
+{
+    const table *t = p->target;
+    for (uint32_t i = 0; i < p->n_writes; i++)
+        if (has_statement_trigger(p->writes[i]->writes->target))
+            sql_refuse(&x->c, -1, "WITH that writes a table with triggers FOR EACH STATEMENT");
+    for (uint32_t i = 0; p->kind == S_TRUNCATE && i < p->n_names; i++) {
+        t = vs_find(x->s, p->names[i], x->latest);
+        if (has_statement_trigger(t) && (p->n_names > 1 || p->cascade))
+            sql_refuse(&x->c, -1, "TRUNCATE of several tables with triggers");
+    }
+    if (!has_statement_trigger(t)) return NULL;
+    if (p->kind == S_MERGE || p->n_writes)
+        sql_refuse(&x->c, -1, "this statement on a table with triggers FOR EACH STATEMENT");
+    bool writes = p->kind == S_INSERT || p->kind == S_UPDATE || p->kind == S_DELETE;
+    return writes || p->kind == S_TRUNCATE ? t : NULL;
+}
+
 void exec_inner(sql_exec *x, const plan *p, sql_result *out)
 {
     size_t kept_from = x->regs.kept_from, after = x->after.n, refers = x->refers.n,
@@ -60,6 +86,8 @@ void exec_inner(sql_exec *x, const plan *p, sql_result *out)
     if (p->target && p->target->unknown)
         sql_refuse(&x->c, -1, "table \"%s\", whose initial contents are unknown", p->target->name);
     if (p->n_early) try_early(x, p);
+    const table *triggered = statement_table(x, p);
+    if (triggered) triggers_of_statement(x, p, triggered, true);
     exec_writes(x, p);
     if (p->kind == S_SELECT || p->kind == S_WRITING_SELECT)
         exec_query(x, p->q, NULL, out);
@@ -69,6 +97,7 @@ void exec_inner(sql_exec *x, const plan *p, sql_result *out)
     if (x->rekeys.n > rekeys) late_uniques_check(x, rekeys);
     if (x->refers.n > refers) refer_check(x);
     if (x->after.n > after) triggers_after(x, after, p->kind == S_INSERT && !p->q && !p->n_writes);
+    if (triggered) triggers_of_statement(x, p, triggered, false);
     x->regs.refers_from = refers_from;
     assert(x->refers.n == refers && "every foreign key was tested");
     assert(x->regs.kept_from <= x->kept.n);

@@ -40,6 +40,7 @@ static bool is_parent(const sql_exec *x, const table *t)
 void refer_note(sql_exec *x, table *t, const value *before, const value *after)
 {
     assert(before || after);
+    if (t->unguarded) return;
     if (!t->n_foreign && !is_parent(x, t)) return;
     arena_push(&x->work, &x->refers, ((refer_event){t, before, after}));
 }

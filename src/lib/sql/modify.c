@@ -57,8 +57,18 @@ static void check_row(sql_exec *x, const table *t, const value *row)
 static void check_view(sql_exec *x, const plan *p, const value *row)
 {
     frame f = {&row, NULL, NULL};
-    if (p->view_check && !eval_true(x, p->view_check, &f))
+    assert(row && p->target);
+    if (p->view_check && !p->of_partition && !eval_true(x, p->view_check, &f))
         sql_raise(&x->c, "44000", "new row violates check option for view");
+}
+
+/* A row that is written to a partition by its own name must lie between its bounds. */
+static void check_bounds(sql_exec *x, const plan *p, const value *row)
+{
+    frame f = {&row, NULL, NULL};
+    assert(row && (p->view_check || !p->of_partition));
+    if (p->of_partition && !eval_true(x, p->view_check, &f))
+        sql_raise(&x->c, "23514", "new row violates partition constraint");
 }
 
 bool modify_key_null(const unique_key *u, const value *row)
@@ -133,8 +143,8 @@ bool modify_is_taken(sql_exec *x, table *t, const unique_key *u, const value *ro
 static void note_late_keys(sql_exec *x, table *t, const value *old, const value *row, uint32_t r)
 {
     for (uint32_t i = 0; i < t->n_unique; i++)
-        if (t->unique[i].deferrable && !(old && key_same(t, &t->unique[i], row, old)) &&
-            !modify_key_null(&t->unique[i], row))
+        if (t->unique[i].deferrable && !t->unguarded &&
+            !(old && key_same(t, &t->unique[i], row, old)) && !modify_key_null(&t->unique[i], row))
             late_unique_note(x, t, i, r);
 }
 
@@ -315,6 +325,14 @@ static void update_instead(sql_exec *x, const plan *p, uint32_t r, value *propos
     returning(x, p, &f, out, rows);
 }
 
+static void raise_taken(sql_exec *x, table *t, const value *row)
+{
+    assert(row || !t->n_unique);
+    for (uint32_t i = 0; i < t->n_unique; i++)
+        if (!t->unique[i].deferrable && holder(x, t, &t->unique[i], row, NO_ROW) != NO_ROW)
+            sql_raise(&x->c, "23505", "duplicate key value violates unique constraint");
+}
+
 void modify_insert_row(sql_exec *x, const plan *p, value *row, sql_result *out, tuples *rows)
 {
     assert(p->kind == S_INSERT && p->arbiter < (int)p->target->n_unique);
@@ -324,9 +342,10 @@ void modify_insert_row(sql_exec *x, const plan *p, value *row, sql_result *out, 
         sql_refuse(&x->c, -1, "ON CONFLICT where keys are not looked at");
     bool several = p->q != NULL; /* rows of VALUES have an order */
     if (t->n_triggers && !triggers_before(x, p, TRIGGER_INSERT, NULL, row, several)) return;
-    partition_check(x, t, row);
+    if (!p->of_partition) partition_check(x, t, row);
     compute_row(x, t, row);
     check_row(x, t, row);
+    check_bounds(x, p, row);
     exec_index_row(x, t, row);
     for (uint32_t i = 0; p->conflict != ON_CONFLICT_RAISE && i < t->n_unique; i++) {
         if (p->arbiter >= 0 && (uint32_t)p->arbiter != i) continue;
@@ -352,9 +371,7 @@ void modify_insert_row(sql_exec *x, const plan *p, value *row, sql_result *out, 
         if (x->pick(x->ud, 2)) return;
         break;
     }
-    for (uint32_t i = 0; i < t->n_unique; i++)
-        if (!t->unique[i].deferrable && holder(x, t, &t->unique[i], row, NO_ROW) != NO_ROW)
-            sql_raise(&x->c, "23505", "duplicate key value violates unique constraint");
+    raise_taken(x, t, row);
     for (uint32_t i = 0; i < t->n_unique; i++) note_twins(x, t, &t->unique[i], row);
     note_late_keys(x, t, NULL, row, vs_insert(x->s, t, row, x->regs.cid));
     refer_note(x, t, NULL, row);
@@ -431,8 +448,9 @@ static bool locked_now(sql_exec *x, const plan *p, uint32_t r, const value **tup
     const value *seen = tuple[0];
     assert(seen && r < t->rows.n && x->state <= x->latest);
     const row_version *head = t->rows.at[r].head;
-    if (head && head->commit == PENDING && head->cid == x->regs.cid)
-        sql_refuse(&x->c, -1, "a row that two parts of a statement write");
+    bool own = head && head->commit == PENDING;
+    if (own && (head->cid == x->regs.cid || (t->n_triggers && head->cid > x->regs.cid)))
+        sql_refuse(&x->c, -1, "a row that two parts of a statement write, or its trigger");
     const row_version *now = exec_latest(x, t, r);
     if (!now || now->cols == seen || x->rule == WRITE_FREE) return true;
     const row_version *then = vs_at(t, r, x->state, x->regs.cid);
@@ -574,8 +592,9 @@ void modify_update_row(sql_exec *x, const plan *p, uint32_t r, const value *old,
 {
     table *t = p->target;
     assert(old && row && r < t->rows.n);
-    partition_check(x, t, row);
+    if (!p->of_partition) partition_check(x, t, row);
     check_row(x, t, row);
+    check_bounds(x, p, row);
     for (uint32_t k = 0; k < t->n_unique; k++) {
         const unique_key *u = &t->unique[k];
         if ((!sets(p, u) && !t->n_triggers) || key_same(t, u, row, old)) continue;
@@ -748,6 +767,7 @@ static void alter(sql_exec *x, const plan *p)
     t->parts = to->parts;
     t->n_triggers = to->n_triggers;
     t->triggers = to->triggers;
+    t->unguarded = to->unguarded;
     t->index = NULL;
     x->s->catalog++;
 }
@@ -894,12 +914,25 @@ static void drop_routines(sql_exec *x, const plan *p)
         if (p->dropped[i]) vs_drop_routine(x->s, p->dropped[i]);
 }
 
+/* Is what was put off about a table that the statement names? */
+static bool is_of_late(const late_key *k, const plan *p)
+{
+    for (uint32_t i = 0; i <= p->n_names; i++) {
+        const char *name = i < p->n_names ? p->names[i] : p->altered ? p->altered->name : NULL;
+        if (!name) continue;
+        if (!strcmp(k->child->name, name) || (k->f && !strcmp(k->f->parent, name))) return true;
+    }
+    return false;
+}
+
 /* PostgreSQL raises 55006, if it still has something to test in that table. */
 static void refuse_beside_late(sql_exec *x, const plan *p)
 {
     bool schema =
         p->kind == S_ALTER || p->kind == S_DROP || p->kind == S_TRUNCATE || p->kind == S_REFRESH;
-    if (schema && x->late.n)
+    bool met = p->cascade;
+    for (size_t i = 0; schema && !met && i < x->late.n; i++) met = is_of_late(&x->late.at[i], p);
+    if (schema && met && x->late.n)
         sql_refuse(&x->c, -1, "ALTER, DROP or TRUNCATE before deferred constraints are tested");
 }
 

@@ -188,7 +188,7 @@ void pl_call_rows(sql_exec *x, const struct routine *r, const value *args, sql_r
 void pl_do(sql_exec *x, const pl_body *b);
 typedef struct trigger_call {
     const char *name, *table;
-    bool before;
+    bool before, statement;
     int event;
     bool several; /* the statement has other rows, too */
 } trigger_call;

@@ -1373,12 +1373,13 @@ pl_record pl_trigger(sql_exec *x, const routine *r, const pl_body *body, const p
     exec_view v;
     const char *texts[] = {call->event == TRIGGER_INSERT   ? "INSERT"
                            : call->event == TRIGGER_DELETE ? "DELETE"
-                                                           : "UPDATE",
+                           : call->event == TRIGGER_UPDATE ? "UPDATE"
+                                                           : "TRUNCATE",
                            call->name,
                            call->table,
                            call->table,
                            call->before ? "BEFORE" : "AFTER",
-                           "ROW",
+                           call->statement ? "STATEMENT" : "ROW",
                            "public"};
     begin_body(x, &f, body, r, &v);
     x->regs.several_rows |= call->several;

@@ -405,6 +405,7 @@ typedef struct plan {
     conflict_kind conflict;
     int arbiter; /* unique constraint of the table, -1: any */
     expr *conflict_where;
+    bool of_partition; /* the view is a partition, and `view_check` are its bounds */
     uint32_t n_returning;
     out_column *returning;
     uint32_t n_actions; /* MERGE: one for each WHEN; `scan` is the source LEFT JOIN the target */

@@ -1,11 +1,12 @@
 /*
- * row_triggers.c - triggers for each row, BEFORE and AFTER, whose functions are in PL/pgSQL.
+ * row_triggers.c - triggers, BEFORE and AFTER, whose functions are in PL/pgSQL.
  *
  * BEFORE triggers run when their row's turn comes, in the order of their names; each may change the
  * row or leave it out.  AFTER triggers run when the statement ends, after the foreign keys were
  * tested, row by row.  A body runs as that of a function does (pl_run.c), with NEW and OLD as
  * records.  Which row comes first is the planner's choice: where a statement has several, bodies
- * that read or write tables are refused.
+ * that read or write tables are refused.  A trigger for each statement runs once, whether there are
+ * rows or not, AFTER it when everything of its rows is done.
  */
 #include <assert.h>
 
@@ -24,24 +25,33 @@ static bool sets_one_of(const plan *p, const row_trigger *g)
 static bool fires(sql_exec *x, const plan *p, const row_trigger *g, bool before, int event,
                   const value *old, const value *row)
 {
-    if (g->before != before || !(g->events & event)) return false;
+    if (g->before != before || !(g->events & event) || g->statement || g->disabled) return false;
     if (event == TRIGGER_UPDATE && !sets_one_of(p, g)) return false;
     const value *slots[2] = {row, old};
     frame f = {slots, NULL, NULL};
     return !g->when || eval_true(x, g->when, &f);
 }
 
+/* NEW or OLD; what the event does not have (NULL) reads as nulls. */
 static pl_record record_of(sql_exec *x, const table *t, const value *row)
 {
     pl_record r = {NULL, NULL};
-    if (!row) return r;
     uint32_t n = 0;
     assert(t->n_cols && t->cols);
     r.shape = pl_shape_of_rows(x, t);
     r.v = arena_array(&x->work, value, t->n_cols + 1);
     for (uint32_t i = 0; i < t->n_cols; i++)
-        if (!column_hidden(&t->cols[i])) r.v[n++] = row[i];
+        if (!column_hidden(&t->cols[i])) r.v[n++] = row ? row[i] : value_null();
     return r;
+}
+
+/* RETURN of what the event does not have is RETURN NULL. */
+static bool is_empty(const pl_record *out, const pl_record *in, const value *row)
+{
+    if (row || out->v != in->v) return false;
+    for (uint32_t i = 0; i < in->shape->n; i++)
+        if (!in->v[i].null) return false;
+    return true;
 }
 
 static const char *bare_name(const char *name)
@@ -55,18 +65,20 @@ static bool run_trigger(sql_exec *x, const table *t, row_trigger *g, int event, 
                         value *row, bool several)
 {
     const routine *r = vs_routine(x->s, g->function, x->latest, 0);
-    assert(g->before || old || row);
+    assert(g->before || old || row || g->statement);
     if (!r || r->returns != RETURN_TRIGGER || !r->source)
         sql_refuse(&x->c, -1, "a trigger whose function is gone");
     if (g->parsed != r) {
         g->body = pl_parse_trigger(x, &x->s->names, r->name, r->source);
         g->parsed = r;
     }
-    pl_record in[2] = {record_of(x, t, event == TRIGGER_DELETE ? NULL : row),
-                       record_of(x, t, event == TRIGGER_INSERT ? NULL : old)};
-    trigger_call call = {g->name, bare_name(t->name), g->before, event, several};
+    if (event == TRIGGER_INSERT) old = NULL;
+    value *given = event == TRIGGER_DELETE ? NULL : row;
+    pl_record in[2] = {record_of(x, t, given), record_of(x, t, old)};
+    trigger_call call = {g->name, bare_name(t->name), g->before, g->statement, event, several};
     pl_record out = pl_trigger(x, r, g->body, in, &call);
-    if (!out.shape) return false;
+    if (!out.shape || g->statement) return false;
+    if (is_empty(&out, &in[0], given) || is_empty(&out, &in[1], old)) return false;
     if (!g->before || event == TRIGGER_DELETE) return true;
     if (out.shape->n != in[0].shape->n) sql_refuse(&x->c, -1, "a trigger that returns another row");
     for (uint32_t i = 0; i < out.shape->n; i++)
@@ -97,7 +109,8 @@ bool triggers_before(sql_exec *x, const plan *p, int event, const value *old, va
 void triggers_note(sql_exec *x, const plan *p, int event, const value *old, const value *row)
 {
     for (uint32_t i = 0; i < p->target->n_triggers; i++)
-        if (!p->target->triggers[i].before && p->target->triggers[i].events & event) {
+        if (!p->target->triggers[i].before && !p->target->triggers[i].statement &&
+            p->target->triggers[i].events & event) {
             arena_push(&x->work, &x->after, ((after_event){p, event, old, row}));
             return;
         }
@@ -126,4 +139,28 @@ void triggers_after(sql_exec *x, size_t from, bool in_order)
         }
     }
     x->after.n = from;
+}
+
+static void run_of_statement(sql_exec *x, const plan *p, const table *t, bool before, int event)
+{
+    for (uint32_t i = 0; i < t->n_triggers; i++) {
+        row_trigger *g = &t->triggers[i];
+        if (!g->statement || g->disabled || g->before != before || !(g->events & event)) continue;
+        if (event == TRIGGER_UPDATE && !sets_one_of(p, g)) continue;
+        run_trigger(x, t, g, event, NULL, NULL, false);
+    }
+}
+
+/* INSERT ... ON CONFLICT DO UPDATE is both: the outer one is the INSERT. */
+void triggers_of_statement(sql_exec *x, const plan *p, const table *t, bool before)
+{
+    bool both = p->kind == S_INSERT && p->conflict == ON_CONFLICT_UPDATE;
+    int event = p->kind == S_INSERT   ? TRIGGER_INSERT
+                : p->kind == S_UPDATE ? TRIGGER_UPDATE
+                : p->kind == S_DELETE ? TRIGGER_DELETE
+                                      : TRIGGER_TRUNCATE;
+    assert(t->n_triggers && (p->kind != S_TRUNCATE || !both));
+    if (both && !before) run_of_statement(x, p, t, before, TRIGGER_UPDATE);
+    run_of_statement(x, p, t, before, event);
+    if (both && before) run_of_statement(x, p, t, before, TRIGGER_UPDATE);
 }

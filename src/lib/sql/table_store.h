@@ -73,10 +73,12 @@ typedef struct foreign_key {
     bool deferrable, deferred; /* may be tested at the commit; is, if nothing else is said */
 } foreign_key;
 
-/* A trigger FOR EACH ROW; its function is found by name when it runs. */
+/* A trigger; its function is found by name when it runs. */
 typedef struct row_trigger {
     const char *name, *function;
     bool before;
+    bool statement; /* FOR EACH STATEMENT */
+    bool disabled;
     int events; /* TRIGGER_* of row_triggers.h */
     uint32_t n_columns;
     uint32_t *columns; /* UPDATE OF */
@@ -114,6 +116,7 @@ struct table {
     uint32_t n_loose; /* constraints that are NOT VALID */
     uint32_t n_triggers;
     row_trigger *triggers; /* by name */
+    bool unguarded;        /* DISABLE TRIGGER ALL: its foreign keys are not tested */
     at_commit on_commit;
     bool temporary;     /* its name begins with a schema of its session's own */
     bool read_only;     /* a materialized view */
@@ -151,7 +154,7 @@ struct routine { /* a function or procedure */
     struct pl_body *body;
     const char *source; /* RETURN_TRIGGER: the text of the body */
     const char *view;   /* the text of a view's query, instead of all this */
-    bool checked;       /* of a view: WITH CHECK OPTION */
+    bool checked, part; /* of a view: WITH CHECK OPTION; it stands for a partition */
     uint32_t n_names;
     const char **names; /* of its columns, if they are given */
     uint32_t created, dropped;
