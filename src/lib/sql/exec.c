@@ -115,7 +115,7 @@ void exec_plan(sql_exec *x, const plan *p, sql_result *out)
     x->regs.many = x->regs.calls = x->regs.caught = x->regs.moments = 0;
     x->moment_caught = false;
     memset(&x->kept, 0, sizeof x->kept); /* lost with the arena */
-    x->pairs.n = 0;
+    x->pairs.n = x->made.n = 0; /* left by what a run jumped out of */
     x->sole_target = false;
     memset(&x->refers, 0, sizeof x->refers);
     memset(&x->after, 0, sizeof x->after);
