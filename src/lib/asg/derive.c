@@ -13,7 +13,8 @@
  * each pair of t3 and t2, the smaller of t2's write set and t3's reads, which is what keeps them
  * at O(n^1.5).  Causality uses clocks: for each chain of writers (a session, or a path along
  * session order and read-from, whichever are fewer) the last member that reaches a node, computed
- * for 32 chains at a time, so that memory does not grow with the number of sessions.
+ * for 32 chains at a time, so that memory does not grow with the number of sessions.  Nodes whose
+ * clocks are equal share one row, and of a block only the keys are looked at that its chains write.
  *
  * If t1 is the initial state, a visible t2 is a contradiction by itself.
  */
@@ -150,7 +151,12 @@ static bool derive_direct(deriver *d, bool ra)
 
 /* --- causality -------------------------------------------------------------------------------- */
 
+#ifdef RATEL_HOSTILE
+#define BLOCK 4u /* so that small histories, which the oracle knows, have several blocks */
+#else
 #define BLOCK 32u
+#endif
+#define FROM_INIT (NO_ID - 1) /* as a source: the initial state */
 #ifdef RATEL_HOSTILE
 #define MANY ((size_t)0)
 #else
@@ -164,15 +170,26 @@ typedef struct causal {
     bool by_node;    /* chains are sessions, in which places rise with node numbers */
     uint32_t *chain; /* per node, or NO_ID: none is needed, for it writes nothing */
     uint32_t *place; /* per node: position in its chain, from 1 */
-    uint32_t *clock; /* per node, BLOCK entries: place of the last member of the chain that
-                        reaches the node; 0 none */
-    uint32_t *ob_start, *by_key;
-    uint32_t *kw_first, *kw_inst;
-    uint32_t *index; /* per node: which of the key's writers it is */
-    /* of the current key */
+    uint32_t *clock; /* rows of BLOCK entries: place of the last member of the chain that reaches
+                        the node; 0 none.  Row 0 is all zeros */
+    uint32_t *row;   /* per node: its row, which it may share with others */
+    uint32_t rows;   /* so many rows are in use */
+    /* The writers of each key that take part, by chain and then by place. */
+    uint32_t *kw_first;
     node_id *w_node;
-    uint32_t *w_chain, *w_place, *unseen;
-    uint32_t run_start[BLOCK], run_end[BLOCK], run_at[BLOCK];
+    uint32_t *w_chain, *w_place;
+    /* The reads of each key, with the reader and the place of the writer among w_node; or
+       FROM_INIT, or NO_ID: it says nothing. */
+    uint32_t *ob_start, *by_key, *source;
+    node_id *reader;
+    /* Per block: the keys that its chains write, and where in w_node the first such write is. */
+    uint32_t *block_start, *block_key, *block_from;
+    /* Of the current key and block, per chain: its writers, and the place of the first one. */
+    uint32_t from[BLOCK], end[BLOCK], first[BLOCK];
+    uint32_t near[BLOCK];             /* where the last search among the chain's writers ended */
+    uint32_t longer[BLOCK], n_longer; /* the chains with several writers */
+    /* ... and per writer, made when it is needed (made[i] == turn): see unseen_by. */
+    uint32_t *unseen, *made, turn;
     size_t many; /* so many edges: leave out those that a read before it in its session has made */
 } causal;
 
@@ -250,144 +267,244 @@ static void make_chains(causal *c, const node_id *order, uint32_t n)
     if (sessions && c->chains >= before) chain_sessions(c);
 }
 
-/* The installs of each key, by chain and then by place. */
+/* Fills the writers of each key. */
 static void sort_writers(causal *c, const node_id *order, uint32_t n)
 {
     asg *g = c->g;
-    if (c->by_node) {
-        c->kw_first = g->kw_first;
-        c->kw_inst = g->kw_inst;
-        return;
-    }
-    size_t insts = g->insts, m = 0;
-    uint32_t *inst = mem_array(g->m, uint32_t, insts + 1);
-    uint32_t *chain = mem_array(g->m, uint32_t, insts + 1);
-    for (uint32_t i = 0; i < n; i++) /* places rise along the order */
-        for (uint32_t j = g->inst_first[order[i]]; j < g->inst_first[order[i] + 1]; j++) {
+    const view *w = c->w;
+    size_t m = 0;
+    uint32_t *inst = mem_array(g->m, uint32_t, g->insts + 1);
+    uint32_t *group = mem_array(g->m, uint32_t, g->insts + 1);
+    /* Places rise along the order; along node numbers, if chains are sessions, chains do, too. */
+    for (uint32_t i = 0; i < (c->by_node ? g->nodes : n); i++) {
+        node_id v = c->by_node ? i : order[i];
+        if (w->out && w->out[v]) continue;
+        for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) {
             inst[m] = j;
-            chain[m++] = c->chain[order[i]];
+            group[m++] = c->chain[v];
         }
-    uint32_t *first;
-    uint32_t *by_chain = asg_group(g, chain, m, c->chains, &first);
-    mem_put(g->m, first);
-    for (size_t i = 0; i < m; i++) by_chain[i] = inst[by_chain[i]];
-    for (size_t i = 0; i < m; i++) chain[i] = g->inst_key[by_chain[i]];
-    c->kw_inst = asg_group(g, chain, m, history_keys(g->h), &c->kw_first);
-    for (size_t i = 0; i < m; i++) c->kw_inst[i] = by_chain[c->kw_inst[i]];
+    }
+    if (!c->by_node) {
+        uint32_t *first, *by_chain = asg_group(g, group, m, c->chains, &first);
+        for (size_t i = 0; i < m; i++) by_chain[i] = inst[by_chain[i]];
+        mem_put(g->m, first);
+        mem_put(g->m, inst);
+        inst = by_chain;
+    }
+    for (size_t i = 0; i < m; i++) group[i] = g->inst_key[inst[i]];
+    uint32_t *by_key = asg_group(g, group, m, history_keys(g->h), &c->kw_first);
+    c->w_node = mem_array(g->m, node_id, m + 1);
+    c->w_chain = mem_array(g->m, uint32_t, m + 1);
+    c->w_place = mem_array(g->m, uint32_t, m + 1);
+    for (size_t i = 0; i < m; i++) {
+        node_id v = c->w_node[i] = g->inst_node[inst[by_key[i]]];
+        c->w_chain[i] = c->chain[v];
+        c->w_place[i] = c->place[v];
+    }
     mem_put(g->m, inst);
-    mem_put(g->m, chain);
-    mem_put(g->m, by_chain);
+    mem_put(g->m, group);
+    mem_put(g->m, by_key);
+}
+
+/* Fills the reads of each key. */
+static void sort_reads(causal *c)
+{
+    asg *g = c->g;
+    const view *w = c->w;
+    uint32_t *index = mem_array(g->m, uint32_t, (size_t)g->nodes + 1);
+    c->by_key = asg_group(g, g->ob_key, asg_obs(g), history_keys(g->h), &c->ob_start);
+    c->source = mem_array(g->m, uint32_t, (size_t)asg_obs(g) + 1);
+    c->reader = mem_array(g->m, node_id, (size_t)asg_obs(g) + 1);
+    for (key_id k = 0; k < history_keys(g->h); k++) {
+        if (c->ob_start[k] == c->ob_start[k + 1]) continue;
+        for (uint32_t i = c->kw_first[k]; i < c->kw_first[k + 1]; i++) index[c->w_node[i]] = i;
+        for (uint32_t i = c->ob_start[k]; i < c->ob_start[k + 1]; i++) {
+            uint32_t rf = w->rf[c->by_key[i]];
+            node_id v = c->reader[i] = g->ob_node[c->by_key[i]];
+            c->source[i] = rf == RF_INIT ? FROM_INIT : rf < RF_LAST ? index[rf] : NO_ID;
+            if (w->out && w->out[v]) c->source[i] = NO_ID;
+            assert(c->source[i] >= FROM_INIT || c->w_node[c->source[i]] == rf);
+        }
+        guard_tick(g->m->guard);
+    }
+    mem_put(g->m, index);
+}
+
+/* Groups the keys by the blocks whose chains write them. */
+static void keys_by_block(causal *c)
+{
+    asg *g = c->g;
+    VEC(uint32_t) key = {0}, from = {0}, block = {0};
+    for (uint32_t k = 0; k < history_keys(g->h); k++) {
+        if (c->ob_start[k] == c->ob_start[k + 1]) continue;
+        uint32_t last = NO_ID;
+        for (uint32_t i = c->kw_first[k]; i < c->kw_first[k + 1]; i++) {
+            assert(i == c->kw_first[k] || c->w_chain[i - 1] < c->w_chain[i] ||
+                   (c->w_chain[i - 1] == c->w_chain[i] && c->w_place[i - 1] < c->w_place[i]));
+            if (c->w_chain[i] / BLOCK == last) continue;
+            last = c->w_chain[i] / BLOCK;
+            vec_push(g->m, &key, k);
+            vec_push(g->m, &from, i);
+            vec_push(g->m, &block, last);
+        }
+    }
+    uint32_t *at = asg_group(g, block.at, block.n, c->chains / BLOCK + 1, &c->block_start);
+    c->block_key = mem_array(g->m, uint32_t, key.n + 1);
+    c->block_from = mem_array(g->m, uint32_t, key.n + 1);
+    for (size_t i = 0; i < key.n; i++) {
+        c->block_key[i] = key.at[at[i]];
+        c->block_from[i] = from.at[at[i]];
+    }
+    mem_put(g->m, at);
+    vec_free(g->m, &key);
+    vec_free(g->m, &from);
+    vec_free(g->m, &block);
+}
+
+static inline uint32_t *row_at(const causal *c, uint32_t row)
+{
+    return c->clock + (size_t)row * BLOCK;
+}
+
+static inline const uint32_t *row_of(const causal *c, node_id v)
+{
+    return row_at(c, c->row[v]);
 }
 
 /* Rows are visited key by key, so each is a cache miss; asked for early, misses overlap. */
 #define AHEAD 12u
 static inline void fetch_row(const causal *c, node_id v)
 {
-    const uint32_t *row = c->clock + (size_t)v * BLOCK;
+    const uint32_t *row = row_of(c, v);
     __builtin_prefetch(row);
     __builtin_prefetch(row + 16);
 }
 
-/* Rows have a fixed length so that these loops become a few vector instructions. */
-static void join(causal *c, uint32_t *row, node_id pred, uint32_t lo)
+/* Joins a row with that of a predecessor and with the predecessor itself.  Returns the result: one
+   of the two rows if it is at least the other, else the first free one, c->rows, which then has it.
+   Rows have a fixed length so that these loops become a few vector instructions. */
+static uint32_t join(causal *c, uint32_t at, node_id pred, uint32_t lo)
 {
-    const uint32_t *other = c->clock + (size_t)pred * BLOCK;
-    for (uint32_t i = 0; i < BLOCK; i++) row[i] = other[i] > row[i] ? other[i] : row[i];
+    uint32_t id = c->row[pred], more = 0, less = 0, *free = row_at(c, c->rows);
+    assert(at <= c->rows && id < c->rows);
+    if (id != at && id) {
+        const uint32_t *row = row_at(c, at), *other = row_at(c, id);
+        for (uint32_t i = 0; i < BLOCK; i++) more |= other[i] > row[i];
+        for (uint32_t i = 0; i < BLOCK; i++) less |= other[i] < row[i];
+        if (more && !less) at = id;
+        if (more && less) {
+            for (uint32_t i = 0; i < BLOCK; i++) free[i] = other[i] > row[i] ? other[i] : row[i];
+            at = c->rows;
+        }
+    }
     uint32_t k = c->chain[pred] - lo;
-    if (k < BLOCK && c->place[pred] > row[k]) row[k] = c->place[pred];
+    if (k >= BLOCK || c->place[pred] <= row_at(c, at)[k]) return at;
+    if (at != c->rows) memcpy(free, row_at(c, at), BLOCK * sizeof *free);
+    free[k] = c->place[pred];
+    return c->rows;
 }
 
 static void run_clocks(causal *c, const node_id *order, uint32_t n, uint32_t lo)
 {
     asg *g = c->g;
     const view *w = c->w;
+    memset(c->clock, 0, BLOCK * sizeof *c->clock);
+    c->rows = 1;
     for (uint32_t i = 0; i < n; i++) {
         node_id v = order[i];
-        uint32_t *row = c->clock + (size_t)v * BLOCK;
-        memset(row, 0, BLOCK * sizeof *row);
-        for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++)
-            if (w->rf[ob] < RF_LAST) fetch_row(c, w->rf[ob]);
-        if (w->so && g->so_pred[v] != NO_ID) join(c, row, g->so_pred[v], lo);
+        uint32_t at = 0;
+        if (w->so && g->so_pred[v] != NO_ID) at = join(c, at, g->so_pred[v], lo);
         node_id before = NO_ID;
         for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
             uint32_t rf = w->rf[ob];
             if (rf >= RF_LAST || rf == before) continue;
-            join(c, row, rf, lo);
+            at = join(c, at, rf, lo);
             before = rf;
         }
+        c->row[v] = at;
+        c->rows += at == c->rows;
+        assert(c->rows <= n + 1);
         /* Nothing of v's own chain but what stands before v leads to v. */
-        assert(c->chain[v] - lo >= BLOCK || row[c->chain[v] - lo] < c->place[v]);
+        assert(c->chain[v] - lo >= BLOCK || row_at(c, at)[c->chain[v] - lo] < c->place[v]);
         guard_tick(g->m->guard);
     }
 }
 
-/* The key's writers that take part, by chain and place, as local arrays. */
-static uint32_t load_writers(causal *c, key_id k)
+/* The writers of the key in the block's chains; `from` is the first of them. */
+static void load_block(causal *c, key_id k, uint32_t from, uint32_t lo)
 {
-    asg *g = c->g;
-    const view *w = c->w;
-    uint32_t n = 0;
-    for (uint32_t i = c->kw_first[k]; i < c->kw_first[k + 1]; i++) {
-        node_id v = g->inst_node[c->kw_inst[i]];
-        if (w->out && w->out[v]) continue;
-        c->w_node[n] = v;
-        c->w_chain[n] = c->chain[v];
-        c->w_place[n] = c->place[v];
-        assert(!n || c->w_chain[n - 1] < c->w_chain[n] ||
-               (c->w_chain[n - 1] == c->w_chain[n] && c->w_place[n - 1] < c->w_place[n]));
-        c->index[v] = n++;
+    c->turn++;
+    c->n_longer = 0;
+    for (uint32_t j = 0; j < BLOCK; j++) {
+        c->first[j] = UINT32_MAX;
+        c->from[j] = c->end[j] = 0;
     }
-    return n;
+    for (uint32_t i = from, end = c->kw_first[k + 1]; i < end && c->w_chain[i] - lo < BLOCK; i++) {
+        uint32_t j = c->w_chain[i] - lo;
+        if (!c->end[j]) {
+            c->from[j] = c->near[j] = i;
+            c->first[j] = c->w_place[i];
+        } else if (c->end[j] == c->from[j] + 1) {
+            c->longer[c->n_longer++] = j;
+        }
+        c->end[j] = i + 1;
+    }
 }
 
-/* For each writer t1 and each chain of the block: the place of the chain's first writer of the key
-   that does not lead to t1.  Within t1's own chain clocks only grow, so cursors only advance; they
-   are for chains with several writers of the key.  Where sessions are many most have one. */
-static void first_unseen(causal *c, uint32_t n, uint32_t lo)
+#define STEPS 8 /* before the whole chain is searched */
+
+/* The place of the first writer of the chain that is not in its first `seen` places.  Questions
+   that follow each other are mostly about neighbours. */
+static uint32_t next_writer(causal *c, uint32_t j, uint32_t seen)
 {
-    uint32_t longer = 0, *first = c->unseen + (size_t)n * BLOCK; /* row n: the initial state */
-    for (uint32_t i = 0; i < BLOCK; i++) first[i] = UINT32_MAX;
-    for (uint32_t i = 0; i < n;) {
-        uint32_t end = i + 1, j = c->w_chain[i] - lo;
-        while (end < n && c->w_chain[end] == c->w_chain[i]) end++;
-        if (j < BLOCK) first[j] = c->w_place[i];
-        if (j < BLOCK && end > i + 1) {
-            assert(longer < BLOCK);
-            c->run_start[longer] = i;
-            c->run_end[longer++] = end;
-        }
-        i = end;
+    const uint32_t *place = c->w_place;
+    uint32_t i = c->near[j], from = c->from[j], end = c->end[j], steps = STEPS;
+    for (; i < end && place[i] <= seen && steps; steps--) i++;
+    for (; i > from && place[i - 1] > seen && steps; steps--) i--;
+    if (!steps) {
+        SEARCH_FIRST(uint32_t, at, from, end, place[at] > seen);
+        i = at;
     }
-    for (uint32_t i = 0; i < n; i++) {
-        if (!i || c->w_chain[i] != c->w_chain[i - 1])
-            for (uint32_t r = 0; r < longer; r++) c->run_at[r] = c->run_start[r];
-        uint32_t *row = c->unseen + (size_t)i * BLOCK, own = c->w_chain[i] - lo;
-        const uint32_t *clock = c->clock + (size_t)c->w_node[i] * BLOCK;
-        if (i + AHEAD < n) fetch_row(c, c->w_node[i + AHEAD]);
-        for (uint32_t j = 0; j < BLOCK; j++) row[j] = clock[j] < first[j] ? first[j] : UINT32_MAX;
-        if (own < BLOCK) row[own] = UINT32_MAX; /* unless it has more writers: below */
-        for (uint32_t r = 0; r < longer; r++) {
-            uint32_t at = c->run_at[r], end = c->run_end[r];
-            uint32_t j = c->w_chain[c->run_start[r]] - lo, seen = clock[j];
-            if (j == own) seen = c->w_place[i];
-            while (at < end && c->w_place[at] <= seen) at++;
-            c->run_at[r] = at;
-            row[j] = at < end ? c->w_place[at] : UINT32_MAX;
-        }
+    assert((i == from || place[i - 1] <= seen) && (i == end || place[i] > seen));
+    c->near[j] = i;
+    return i < end ? place[i] : UINT32_MAX;
+}
+
+/* For a writer t1 of the key (FROM_INIT: the initial state) and each chain of the block: the place
+   of the chain's first writer of the key that does not lead to t1.  Most chains have one. */
+static uint32_t *unseen_by(causal *c, key_id k, uint32_t t1, uint32_t lo)
+{
+    uint32_t first = c->kw_first[k],
+             slot = t1 == FROM_INIT ? c->kw_first[k + 1] - first : t1 - first;
+    uint32_t *unseen = c->unseen + (size_t)slot * BLOCK;
+    if (c->made[slot] == c->turn) return unseen;
+    c->made[slot] = c->turn;
+    if (t1 == FROM_INIT) {
+        memcpy(unseen, c->first, sizeof c->first);
+        return unseen;
     }
+    const uint32_t *clock = row_of(c, c->w_node[t1]);
+    uint32_t own = c->w_chain[t1] - lo;
+    for (uint32_t j = 0; j < BLOCK; j++)
+        unseen[j] = clock[j] < c->first[j] ? c->first[j] : UINT32_MAX;
+    if (own < BLOCK) unseen[own] = UINT32_MAX; /* unless it has more writers: */
+    for (uint32_t i = 0; i < c->n_longer; i++) {
+        uint32_t j = c->longer[i];
+        unseen[j] = next_writer(c, j, j == own ? c->w_place[t1] : clock[j]);
+    }
+    return unseen;
 }
 
 /* The read saw more of chain ch than what it read from: the last such writer precedes that.  From
    then on it counts as seen by what was read, so that other reads of the same version, of which
    there may be as many as transactions, make no edge that is known already. */
-static bool unseen_writer(deriver *d, causal *c, uint32_t n, uint32_t ob, uint32_t ch,
-                          uint32_t upto, uint32_t *unseen)
+static bool unseen_writer(deriver *d, const causal *c, uint32_t ob, uint32_t j, uint32_t upto,
+                          uint32_t *unseen)
 {
     /* The last writer of the chain whose place is not after `upto` stands right before i. */
-    SEARCH_FIRST(uint32_t, i, 0, n,
-                 c->w_chain[i] > ch || (c->w_chain[i] == ch && c->w_place[i] > upto));
-    assert(i > 0 && c->w_chain[i - 1] == ch);
-    *unseen = i < n && c->w_chain[i] == ch ? c->w_place[i] : UINT32_MAX;
+    SEARCH_FIRST(uint32_t, i, c->from[j], c->end[j], c->w_place[i] > upto);
+    assert(i > c->from[j]);
+    *unseen = i < c->end[j] ? c->w_place[i] : UINT32_MAX;
     return precede(d, c->w_node[i - 1], ob);
 }
 
@@ -406,39 +523,44 @@ static uint32_t read_before(const causal *c, uint32_t i, key_id k)
     return before;
 }
 
-static bool causal_key(deriver *d, causal *c, key_id k, uint32_t lo)
+static bool causal_key(deriver *d, causal *c, key_id k, uint32_t from, uint32_t lo)
 {
     asg *g = c->g;
     const view *w = c->w;
-    uint32_t n = load_writers(c, k);
-    if (!n) return true;
-    first_unseen(c, n, lo);
-    for (uint32_t i = c->ob_start[k]; i < c->ob_start[k + 1]; i++) {
-        uint32_t ob = c->by_key[i], t1 = w->rf[ob];
-        node_id t3 = g->ob_node[ob];
-        if (i + AHEAD < c->ob_start[k + 1]) fetch_row(c, g->ob_node[c->by_key[i + AHEAD]]);
-        if (i + 2 * AHEAD < c->ob_start[k + 1]) {
-            __builtin_prefetch(&w->rf[c->by_key[i + 2 * AHEAD]]);
-            __builtin_prefetch(&g->ob_node[c->by_key[i + 2 * AHEAD]]);
-        }
-        if ((t1 >= RF_LAST && t1 != RF_INIT) || (w->out && w->out[t3])) continue;
-        assert(t1 == RF_INIT || (c->index[t1] < n && c->w_node[c->index[t1]] == t1));
-        const uint32_t *row = c->clock + (size_t)t3 * BLOCK;
-        uint32_t *unseen = c->unseen + (size_t)(t1 == RF_INIT ? n : c->index[t1]) * BLOCK;
-        uint32_t any = 0;
+    uint32_t end = c->ob_start[k + 1];
+    load_block(c, k, from, lo);
+    for (uint32_t i = c->ob_start[k]; i < end; i++) {
+        uint32_t ob = c->by_key[i], t1 = c->source[i], at = c->row[c->reader[i]];
+        if (i + AHEAD < end) fetch_row(c, c->reader[i + AHEAD]);
+        if (i + 2 * AHEAD < end) __builtin_prefetch(&c->row[c->reader[i + 2 * AHEAD]]);
+        /* Nothing of the block led to the reader, or just what led to t1. */
+        if (!at || t1 == NO_ID) continue;
+        if (t1 != FROM_INIT && c->row[c->w_node[t1]] == at && c->w_chain[t1] - lo >= BLOCK)
+            continue;
+        const uint32_t *row = row_at(c, at);
+        uint32_t *unseen = unseen_by(c, k, t1, lo), any = 0;
         for (uint32_t j = 0; j < BLOCK; j++) any |= row[j] >= unseen[j];
         if (!any) continue;
         uint32_t before = read_before(c, i, k);
-        const uint32_t *old =
-            before == NO_ID ? NULL : c->clock + (size_t)g->ob_node[before] * BLOCK;
+        const uint32_t *old = before == NO_ID ? NULL : row_of(c, g->ob_node[before]);
         uint32_t kept = before == NO_ID ? 0 : c->chain[w->rf[before]] - lo;
         for (uint32_t j = 0; j < BLOCK; j++) {
             if (row[j] < unseen[j] || (old && row[j] == old[j] && j != kept)) continue;
-            if (!unseen_writer(d, c, n, ob, lo + j, row[j], &unseen[j])) return false;
+            if (!unseen_writer(d, c, ob, j, row[j], &unseen[j])) return false;
         }
         guard_tick(g->m->guard);
     }
     return true;
+}
+
+static void free_causal(causal *c)
+{
+    mem *m = c->g->m;
+    uint32_t *arrays[] = {c->chain,     c->place,     c->clock,   c->row,    c->kw_first,
+                          c->w_node,    c->w_chain,   c->w_place, c->by_key, c->ob_start,
+                          c->source,    c->reader,    c->unseen,  c->made,   c->block_start,
+                          c->block_key, c->block_from};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) mem_put(m, arrays[i]);
 }
 
 static bool derive_causal(deriver *d, const node_id *order, uint32_t n)
@@ -446,40 +568,25 @@ static bool derive_causal(deriver *d, const node_id *order, uint32_t n)
     asg *g = d->g;
     causal c = {.g = g, .w = d->w};
     c.many = g->extra.n + MANY * (asg_obs(g) + g->nodes);
-    asg_by_key(g);
-    size_t keys = history_keys(g->h);
+    size_t most = 0;
     make_chains(&c, order, n);
     sort_writers(&c, order, n);
-    c.clock = mem_array(g->m, uint32_t, mem_bytes(g->m, (size_t)g->nodes + 1, BLOCK));
-    c.by_key = asg_group(g, g->ob_key, asg_obs(g), keys, &c.ob_start);
-    size_t most = 0;
-    for (size_t k = 0; k < keys; k++)
+    sort_reads(&c);
+    keys_by_block(&c);
+    for (size_t k = 0; k < history_keys(g->h); k++)
         if (c.kw_first[k + 1] - c.kw_first[k] > most) most = c.kw_first[k + 1] - c.kw_first[k];
-    c.index = mem_array(g->m, uint32_t, (size_t)g->nodes + 1);
-    c.w_node = mem_array(g->m, node_id, most + 1);
-    c.w_chain = mem_array(g->m, uint32_t, most + 1);
-    c.w_place = mem_array(g->m, uint32_t, most + 1);
+    c.clock = mem_array(g->m, uint32_t, mem_bytes(g->m, (size_t)g->nodes + 2, BLOCK));
+    c.row = mem_array0(g->m, uint32_t, (size_t)g->nodes + 1);
     c.unseen = mem_array(g->m, uint32_t, mem_bytes(g->m, most + 1, BLOCK));
+    c.made = mem_array0(g->m, uint32_t, most + 1);
     bool ok = true;
     for (uint32_t lo = 0; lo < c.chains && ok; lo += BLOCK) {
+        uint32_t block = lo / BLOCK;
         run_clocks(&c, order, n, lo);
-        for (size_t k = 0; k < keys && ok; k++)
-            if (c.ob_start[k] < c.ob_start[k + 1]) ok = causal_key(d, &c, (key_id)k, lo);
+        for (uint32_t i = c.block_start[block]; i < c.block_start[block + 1] && ok; i++)
+            ok = causal_key(d, &c, c.block_key[i], c.block_from[i], lo);
     }
-    mem_put(g->m, c.index);
-    mem_put(g->m, c.w_node);
-    mem_put(g->m, c.w_chain);
-    mem_put(g->m, c.w_place);
-    mem_put(g->m, c.unseen);
-    mem_put(g->m, c.chain);
-    mem_put(g->m, c.place);
-    mem_put(g->m, c.clock);
-    mem_put(g->m, c.by_key);
-    mem_put(g->m, c.ob_start);
-    if (c.kw_first != g->kw_first) {
-        mem_put(g->m, c.kw_first);
-        mem_put(g->m, c.kw_inst);
-    }
+    free_causal(&c);
     return ok;
 }
 
@@ -551,7 +658,7 @@ bool derive_edges(asg *g, const view *w, enum derive_level level, const node_id 
     int ok;
     if (level == DERIVE_CC) {
         uint64_t size = (uint64_t)asg_obs(g) + g->nodes;
-        ok = derive_causal_walk(&d, w->so && !g->unknown ? 8 * size : 64 * size + 100000);
+        ok = derive_causal_walk(&d, w->so && !g->unknown ? 8 * size : 16 * size + 100000);
         if (ok == -1) ok = derive_causal(&d, order, n);
     } else {
         ok = derive_direct(&d, level == DERIVE_RA);

@@ -118,6 +118,10 @@ typedef struct clocks {
     uint32_t blocks, width; /* a row has `width` entries, one for each chain of its block */
     uint32_t bytes, shift;  /* an entry has so many bytes, and a block 1 << shift chains */
     void *row;
+    /* Where nodes share rows: each node's row, how many rows there are, their sums, and for each
+       block where its chains' members begin and end in `at`.  NULL: row v is that of node v. */
+    uint32_t *number, rows, *begin, *end;
+    int64_t *sum;
     int64_t *score;
 } clocks;
 
@@ -235,28 +239,49 @@ static void set_width(clocks *c)
 #define LARGER(a, b) ((a) > (b) ? (a) : (b))
 #define T uint8_t
 #define PASS_OF pass8_of
+#define SHARED_OF shared8_of
+#define ROW_OF row8
+#define JOIN_OF join8
+#define SUM uint32_t
 #include "decide/lazy/clock_pass.inc"
 #undef T
 #undef PASS_OF
+#undef SHARED_OF
+#undef ROW_OF
+#undef JOIN_OF
 #define T uint16_t
 #define PASS_OF pass16_of
+#define SHARED_OF shared16_of
+#define ROW_OF row16
+#define JOIN_OF join16
 #include "decide/lazy/clock_pass.inc"
 #undef T
 #undef PASS_OF
+#undef SHARED_OF
+#undef ROW_OF
+#undef JOIN_OF
+#undef SUM
 #undef LARGER
 /* Entries are below 2^30 (problem_build), so that signed maxima, which every machine has for
    vectors, are right. */
 #define LARGER(a, b) ((int32_t)(a) > (int32_t)(b) ? (a) : (b))
 #define T uint32_t
 #define PASS_OF pass32_of
+#define SHARED_OF shared32_of
+#define ROW_OF row32
+#define JOIN_OF join32
+#define SUM uint64_t
 #include "decide/lazy/clock_pass.inc"
 #undef T
 #undef PASS_OF
+#undef SHARED_OF
+#undef ROW_OF
+#undef JOIN_OF
+#undef SUM
 #undef LARGER
 
-static void run_pass(clocks *c, uint32_t lo, bool forward)
+static void run_dense(clocks *c, uint32_t lo, bool forward)
 {
-    assert(c->row && lo % (1u << c->shift) == 0);
     switch (c->width * 8 + c->bytes) {
 #define WIDTHS(bytes, pass_of)                                                                     \
     case 16 * 8 + bytes: pass_of(c, 16, lo, forward); break;                                       \
@@ -272,14 +297,86 @@ static void run_pass(clocks *c, uint32_t lo, bool forward)
     }
 }
 
+/* With rows that nodes share: blocks are full then, except in builds that share always. */
+static void run_shared(clocks *c, uint32_t lo, bool forward)
+{
+    switch (c->bytes) {
+    case 1:
+        c->width == 128 ? shared8_of(c, 128, lo, forward) : shared8_of(c, c->width, lo, forward);
+        break;
+    case 2:
+        c->width == 64 ? shared16_of(c, 64, lo, forward) : shared16_of(c, c->width, lo, forward);
+        break;
+    default:
+        c->width == 32 ? shared32_of(c, 32, lo, forward) : shared32_of(c, c->width, lo, forward);
+    }
+}
+
+static void run_pass(clocks *c, uint32_t lo, bool forward)
+{
+    assert(c->row && lo % (1u << c->shift) == 0);
+    if (c->number)
+        run_shared(c, lo, forward);
+    else
+        run_dense(c, lo, forward);
+}
+
+/* Memory for the rows of one pass; one more than nodes where they are shared. */
 static size_t row_bytes(const clocks *c)
 {
-    return mem_bytes(c->p->m, (size_t)c->n + 1, (size_t)c->width * c->bytes);
+    return mem_bytes(c->p->m, (size_t)c->n + 2, (size_t)c->width * c->bytes);
 }
 
 static bool rows_fit(const clocks *c)
 {
     return mem_bytes(c->p->m, row_bytes(c), c->blocks) <= MOST_ROWS;
+}
+
+/* So many blocks, and nodes share rows: that costs more for each row, and the chains of a block are
+   at rest only if there are many others. */
+#ifdef RATEL_HOSTILE
+#define BLOCKS_SHARED 1u
+#else
+#define BLOCKS_SHARED 4u
+#endif
+
+static void share_rows(clocks *c)
+{
+    mem *m = c->p->m;
+    if (c->blocks < BLOCKS_SHARED || !pass_on(c->p->tune, PASS_SHARE_ROWS)) return;
+    c->number = mem_array(m, uint32_t, (size_t)c->n + 1);
+    c->sum = mem_array(m, int64_t, (size_t)c->n + 2);
+    c->begin = mem_array(m, uint32_t, (size_t)c->blocks + 1);
+    c->end = mem_array0(m, uint32_t, (size_t)c->blocks + 1);
+    for (uint32_t block = 0; block < c->blocks; block++) c->begin[block] = c->n - 1;
+    for (uint32_t i = c->n; i--;) {
+        uint32_t chain = c->chain[c->at[i]], block = chain >> c->shift;
+        if (chain == NO_CHAIN) continue;
+        c->begin[block] = i;
+        if (c->end[block] < i) c->end[block] = i;
+        assert(block < c->blocks && c->begin[block] <= c->end[block]);
+    }
+}
+
+static void unshare_rows(clocks *c)
+{
+    mem *m = c->p->m;
+    mem_put(m, c->number);
+    mem_put(m, c->sum);
+    mem_put(m, c->begin);
+    mem_put(m, c->end);
+}
+
+/* Keeps the rows of a pass that shares them, in no more memory than they need. */
+static void keep_shared(const clocks *c, reach *r, uint32_t block)
+{
+    mem *m = c->p->m;
+    size_t bytes = mem_bytes(m, c->rows, (size_t)c->width * c->bytes);
+    assert(c->rows && c->rows <= c->n + 1);
+    r->row[block] = mem_get(m, bytes);
+    memcpy(r->row[block], c->row, bytes);
+    r->number[block] = mem_array(m, uint32_t, (size_t)c->n + 1);
+    memcpy(r->number[block], c->number, c->n * sizeof *c->number);
 }
 
 void first_order_free(mem *m, order_graph *g)
@@ -313,6 +410,21 @@ static void keep_reach(const clocks *c, reach *r)
     r->place = c->place;
 }
 
+/* The forward passes of all blocks. */
+static void run_forward(clocks *c, reach *r)
+{
+    mem *m = c->p->m;
+    void *rows = c->number ? mem_get(m, row_bytes(c)) : NULL;
+    r->row = mem_array0(m, void *, (size_t)c->blocks + 1);
+    if (c->number) r->number = mem_array0(m, uint32_t *, (size_t)c->blocks + 1);
+    for (uint32_t block = 0; block < c->blocks; block++) {
+        c->row = rows ? rows : (r->row[block] = mem_get(m, row_bytes(c)));
+        run_pass(c, block << c->shift, true);
+        if (rows) keep_shared(c, r, block);
+    }
+    mem_put(m, rows);
+}
+
 /* Clocks over what is known without session order, if they fit. */
 static void reach_without_sessions(order_problem *p, reach *r)
 {
@@ -323,11 +435,9 @@ static void reach_without_sessions(order_problem *p, reach *r)
         set_width(&c);
         if (rows_fit(&c)) {
             c.score = mem_array0(p->m, int64_t, (size_t)c.n + 1);
-            r->row = mem_array0(p->m, void *, (size_t)c.blocks + 1);
-            for (uint32_t block = 0; block < c.blocks; block++) {
-                c.row = r->row[block] = mem_get(p->m, row_bytes(&c));
-                run_pass(&c, block << c.shift, true);
-            }
+            share_rows(&c);
+            run_forward(&c, r);
+            unshare_rows(&c);
             keep_reach(&c, r);
             mem_put(p->m, c.score);
         } else {
@@ -342,8 +452,12 @@ static void reach_without_sessions(order_problem *p, reach *r)
 
 void reach_free(mem *m, reach *r)
 {
-    for (uint32_t i = 0; i < r->blocks; i++) mem_put(m, r->row[i]);
+    for (uint32_t i = 0; i < r->blocks; i++) {
+        mem_put(m, r->row[i]);
+        if (r->number) mem_put(m, r->number[i]);
+    }
     mem_put(m, r->row);
+    mem_put(m, r->number);
     mem_put(m, r->chain);
     mem_put(m, r->place);
     *r = (reach){.wanted = r->wanted};
@@ -410,6 +524,7 @@ static void both_passes(clocks *c, clocks *back, uint32_t lo)
     task_start(&backward.task, c->guard);
     task_here(&forward.task, c->guard);
     task_wait(&backward.task);
+    c->rows = forward.c.rows;
     task_raise(&forward.task, c->guard);
     task_raise(&backward.task, c->guard);
 }
@@ -426,44 +541,71 @@ static void choose_chains(clocks *c)
     if (worse == c) *c = paths;
 }
 
+/* Prepares *r for the rows of all blocks.  May those of the round before be written over?  Mostly
+   they fit, unless they are shared. */
+static bool prepare_rows(const clocks *c, bool keep, reach *r)
+{
+    mem *m = c->p->m;
+    bool same = r->blocks == c->blocks && r->width == c->width && r->bytes == c->bytes;
+    bool again = r->row && same && !c->number && !r->number;
+    if (r->row && !again) reach_free(m, r);
+    if (keep && !again) r->row = mem_array0(m, void *, (size_t)c->blocks + 1);
+    if (keep && c->number) r->number = mem_array0(m, uint32_t *, (size_t)c->blocks + 1);
+    return again;
+}
+
+/* The same clocks with rows and scores of their own, for a second thread; and what it counted. */
+static void split_clocks(const clocks *c, clocks *back)
+{
+    mem *m = c->p->m;
+    *back = *c;
+    back->row = mem_get(m, row_bytes(c));
+    back->score = mem_array0(m, int64_t, (size_t)c->n + 1);
+    if (!c->number) return;
+    back->number = mem_array(m, uint32_t, (size_t)c->n + 1);
+    back->sum = mem_array(m, int64_t, (size_t)c->n + 2);
+}
+
+static void unite_clocks(clocks *c, clocks *back)
+{
+    mem *m = c->p->m;
+    for (uint32_t v = 0; v < c->n; v++) c->score[v] += back->score[v];
+    mem_put(m, back->row);
+    mem_put(m, back->score);
+    if (!c->number) return;
+    mem_put(m, back->number);
+    mem_put(m, back->sum);
+}
+
 /* Runs the clocks, block by block.  The guess is made of the first blocks; the rows of all are kept
    in *r if they fit and say what precedes what, that is, if session order counts.  Returns whether
    they are kept; c->chain and c->place then belong to *r. */
 static bool run_clocks(clocks *c, uint32_t guessed, reach *r)
 {
     order_problem *p = c->p;
-    bool keep = p->so && rows_fit(c);
-    /* A later round finds the rows of the one before, and mostly they fit. */
-    bool again = r->row && r->blocks == c->blocks && r->width == c->width && r->bytes == c->bytes;
-    if (r->row && !again) reach_free(p->m, r);
-    if (keep && !again) r->row = mem_array0(p->m, void *, (size_t)c->blocks + 1);
+    bool keep = p->so && rows_fit(c), dense = keep && !c->number;
+    bool again = prepare_rows(c, keep, r);
     void *spare = again ? r->row[c->blocks - 1] : mem_get(p->m, row_bytes(c));
-    clocks back = *c;
+    clocks back;
     bool two = p->tune->threads > 1 && c->n >= WORTH_A_THREAD;
-    if (two) {
-        back.row = mem_get(p->m, row_bytes(c));
-        back.score = mem_array0(p->m, int64_t, (size_t)c->n + 1);
-    }
+    if (two) split_clocks(c, &back);
     for (uint32_t block = 0; block < c->blocks; block++) {
         if (!keep && block == guessed) break;
         uint32_t lo = block << c->shift;
         c->row = spare;
         if (block < guessed && !two) run_pass(c, lo, false);
-        if (keep && block + 1 < c->blocks)
+        if (dense && block + 1 < c->blocks)
             c->row = r->row[block] = again ? r->row[block] : mem_get(p->m, row_bytes(c));
-        else if (keep)
+        else if (dense)
             r->row[block] = spare; /* the last block needs no array of its own */
         if (block < guessed && two)
             both_passes(c, &back, lo);
         else
             run_pass(c, lo, true);
+        if (keep && !dense) keep_shared(c, r, block);
     }
-    if (two) {
-        for (uint32_t v = 0; v < c->n; v++) c->score[v] += back.score[v];
-        mem_put(p->m, back.row);
-        mem_put(p->m, back.score);
-    }
-    if (!keep) mem_put(p->m, spare);
+    if (two) unite_clocks(c, &back);
+    if (!dense) mem_put(p->m, spare);
     return keep;
 }
 
@@ -497,6 +639,7 @@ static bool guess_by_clocks(order_problem *p, const order_graph *known, uint32_t
     c.score = mem_array0(p->m, int64_t, (size_t)c.n + 1);
     uint32_t guessed = (SAMPLE >> c.shift) + 1;     /* blocks that the guess is made of */
     bool sampled = c.blocks > guessed || c.writers; /* scores tie along an edge */
+    share_rows(&c);
     if (run_clocks(&c, guessed, r)) {
         mem_put(p->m, r->chain);
         mem_put(p->m, r->place);
@@ -506,6 +649,7 @@ static bool guess_by_clocks(order_problem *p, const order_graph *known, uint32_t
         mem_put(p->m, c.place);
     }
     mem_put(p->m, c.length);
+    unshare_rows(&c);
     if (p->shared) {
         rank_nodes(&c, sampled, rank);
     } else {

@@ -11,7 +11,8 @@
 /* What reaches what through session order (where it counts), read-from and known version order:
    for each transaction and chain, the last member of the chain that reaches it. */
 typedef struct reach {
-    void **row;             /* per block of 1 << shift chains: `width` entries a transaction */
+    void **row;             /* per block of 1 << shift chains: rows of `width` entries */
+    uint32_t **number;      /* ... and each transaction's row; NULL: row v is that of v */
     uint32_t blocks, width; /* width: less than the block if there are few chains */
     uint32_t bytes, shift;  /* bytes of an entry: 1, 2 or 4 */
     uint32_t *chain, *place;
@@ -25,7 +26,8 @@ static inline bool reaches(const reach *r, node_id a, node_id b)
     uint32_t c = r->chain[a], block = c >> r->shift;
     if (block >= r->blocks) return false;
     const void *row = r->row[block];
-    size_t at = (size_t)b * r->width + (c & ((1u << r->shift) - 1));
+    uint32_t number = r->number ? r->number[block][b] : b;
+    size_t at = (size_t)number * r->width + (c & ((1u << r->shift) - 1));
     uint32_t last = r->bytes == 1   ? ((const uint8_t *)row)[at]
                     : r->bytes == 2 ? ((const uint16_t *)row)[at]
                                     : ((const uint32_t *)row)[at];

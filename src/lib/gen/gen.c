@@ -29,6 +29,7 @@ static const struct {
 
 #define ISOLATIONS (sizeof isolations / sizeof *isolations)
 #define MOST_SESSIONS 1000000
+#define MOST_KEYS 100000000 /* the store has a version of each, some 50 bytes in all */
 
 const char *gen_workload_at(size_t i, const char **about)
 {
@@ -413,6 +414,7 @@ void gen_history(history *h, const gen_options *o, strbuf *truth)
     gen_options sized = *o; /* with defaults filled in */
     const workload_info *info = workload_at(kind);
     sized.keys = option_count(g, o->keys, info->keys, "keys");
+    if (sized.keys > MOST_KEYS) guard_fail(g, GUARD_INVAL, "too many keys (at most %d)", MOST_KEYS);
     sized.ops = option_count(g, o->ops, info->ops, "operations");
     m->sessions = option_count(g, o->sessions, info->sessions, "sessions");
     if (m->sessions > MOST_SESSIONS)

@@ -20,8 +20,9 @@
 /* --- derivation rounds ------------------------------------------------------------------------ */
 
 #define MOST_ROUNDS 64
-#define LOOK 3u      /* versions on either side of the one that was read, ... */
-#define LOOK_MANY 8u /* ... where many reads are broken */
+#define LOOK 3u         /* versions on either side of the one that was read, ... */
+#define LOOK_MANY 8u    /* ... where many reads are broken */
+#define MOST_OTHERS 32u /* predecessors that an edge is compared with */
 
 /* So few broken reads are cheaper mended than run; hostile builds run for any. */
 static size_t few_broken(const lazy *z)
@@ -81,23 +82,72 @@ static uint64_t derive_round(lazy *z)
         node_id wn = g->inst_node[w];
         assert(z->list[at] == w && wn == z->p->rf[ob]);
         uint32_t first = g->kw_first[g->ob_key[ob]], end = g->kw_first[g->ob_key[ob] + 1];
+        /* What follows a version that v precedes, or precedes one that w follows, needs no edge. */
+        node_id after = NO_ID, before = NO_ID;
         for (uint32_t i = at + 1; i < end && i <= at + look; i++) {
             node_id un = g->inst_node[z->list[i]];
             if (asg_same(g, un, v) || !z->p->in[un]) continue;
-            if (reaches(&z->reach, un, v))
+            if (reaches(&z->reach, un, v)) {
                 derive_edge(z, un, wn, ob, false, &n);
-            else if (reaches(&z->reach, wn, un))
+                before = un;
+            } else if (reaches(&z->reach, wn, un) &&
+                       (after == NO_ID || !reaches(&z->reach, after, un))) {
                 derive_edge(z, v, un, ob, true, &n);
+                after = un;
+            }
             if (commit_pos(z, z->list[i]) > z->pos[begin_of(z->p, v)]) break; /* one beyond */
         }
         for (uint32_t i = at; i > first && i + look > at + 1; i--) {
             node_id un = g->inst_node[z->list[i - 1]];
-            if (!asg_same(g, un, v) && z->p->in[un] && reaches(&z->reach, un, v))
+            if (asg_same(g, un, v) || !z->p->in[un] || !reaches(&z->reach, un, v)) continue;
+            if (before == NO_ID || !reaches(&z->reach, un, before))
                 derive_edge(z, un, wn, ob, false, &n);
+            before = un;
         }
         guard_tick(z->m->guard);
     }
     return n;
+}
+
+/* Does another predecessor of the edge's target follow its source, as is known? */
+static bool is_implied(const lazy *z, arc e, const arc *edges, const uint32_t *into, uint32_t n)
+{
+    for (uint32_t i = 0; i < n && i < MOST_OTHERS; i++) {
+        uint32_t other = edges[into[i]].from;
+        if (other != e.from && other < z->p->txns && reaches(&z->reach, e.from, other)) return true;
+    }
+    return false;
+}
+
+/* Leaves out of the graph that the clocks run over what the rounds have added to it (from `certain`
+   on) and what longer paths say, too: else most of it is that after a few rounds.  The clocks have
+   no cycle, so all that they imply may go at once. */
+static void drop_implied(lazy *z, size_t certain)
+{
+    order_problem *p = z->p;
+    arc *edges = p->shared ? p->known.at : p->deps.at;
+    size_t n = p->shared ? p->known.n : p->deps.n, kept = certain;
+    uint32_t *to = mem_array(z->m, uint32_t, n + 1), *first;
+    for (size_t i = 0; i < n; i++) to[i] = edges[i].to;
+    uint32_t *into = asg_group(z->g, to, n, p->shared ? p->events : p->txns, &first);
+    uint8_t *implied = mem_array0(z->m, uint8_t, n + 1);
+    for (size_t i = certain; i < n; i++) {
+        arc e = edges[i];
+        assert(e.from < p->txns && e.to < p->txns);
+        implied[i] = is_implied(z, e, edges, into + first[e.to], first[e.to + 1] - first[e.to]);
+        guard_tick(z->m->guard);
+    }
+    assert(certain <= n);
+    for (size_t i = certain; i < n; i++)
+        if (!implied[i]) edges[kept++] = edges[i];
+    if (p->shared)
+        p->known.n = kept;
+    else
+        p->deps.n = kept;
+    mem_put(z->m, implied);
+    mem_put(z->m, to);
+    mem_put(z->m, first);
+    mem_put(z->m, into);
 }
 
 /* --- ruling out candidates -------------------------------------------------------------------- */
@@ -563,7 +613,7 @@ static bool round_pays(const lazy *z, unsigned round, size_t left, uint64_t lear
     if (!pass_on(z->p->tune, PASS_DERIVE) || round == MOST_ROUNDS) return false;
     if (z->derive_anyway && !round) return z->reach.blocks;
     if (z->queue.n <= few || !z->reach.blocks) return false;
-    bool learning = !ambiguous && z->queue.n > few_broken(z) && learnt > z->queue.n / 64;
+    bool learning = !ambiguous && z->queue.n > few_broken(z) && learnt > z->queue.n / 32;
     return learning || z->queue.n <= left - left / 10;
 }
 
@@ -693,6 +743,7 @@ bool lazy_first_order(lazy *z, order_graph *known, uint32_t *pos)
     asg *g = z->g;
     size_t left = SIZE_MAX;
     uint64_t learnt = 0;
+    size_t certain = p->shared ? p->known.n : p->deps.n;
     bool last = false;
     if (z->derive_open && z->slots && !z->j) derive_lists(z);
     for (unsigned round = 0;; round++) {
@@ -714,6 +765,7 @@ bool lazy_first_order(lazy *z, order_graph *known, uint32_t *pos)
         uint64_t settled = 0;
         learnt = derive_round(z);
         if (z->derive_open && g->open.n && !z->j) learnt += derive_open_round(z);
+        if (round && pass_on(p->tune, PASS_DROP_IMPLIED)) drop_implied(z, certain);
         z->derived = true;
         if (pass_on(p->tune, PASS_PRUNE_CANDIDATES) && g->open.n && !z->j)
             settled = prune_round(z, true);
