@@ -1269,7 +1269,8 @@ static const char *const constructs[] = {"MERGE INTO",
                                          "to_timestamp",
                                          "SET x[",
                                          "SET j[",
-                                         "pg_typeof"};
+                                         "pg_typeof",
+                                         "jsonb_path"};
 #define N_CONSTRUCTS (sizeof constructs / sizeof constructs[0])
 
 typedef struct run {

@@ -102,3 +102,13 @@ SELECT now() > '2000-01-01', now() < timestamp '1980-01-01', current_date > '197
 SELECT f || 0.3 FROM nw
 -- refused
 SELECT random() > 0.5
+-- refused
+SELECT jsonb_path_exists(note, 'strict $.k') FROM nw
+-- refused
+SELECT jsonb_path_exists(note, '$.k.size()') FROM nw
+-- refused
+SELECT jsonb_path_exists(note, '$.k ? (@ > 1 && @ < 3)') FROM nw
+--
+SELECT jsonb_path_query_array('{"a b": {"c": [1, [2, 3]]}}', '$."a b".c[*]'), jsonb_path_query_array('{"a b": {"c": [1, [2, 3]]}}', 'lax $.*.c[1][*]')
+--
+SELECT date(at), date('2024-02-03'), date(at::date) FROM nw

@@ -95,7 +95,8 @@ static const char *shape(maker *m, newer_kind k)
     case DAY:
         return PICK(m, "%z::date", "(%d + %a)", "to_date('2024-02-29', 'YYYY-MM-DD')",
                     "to_date('31.01.2024', 'DD.MM.YYYY')", "to_date('2024-02-30', 'YYYY-MM-DD')",
-                    "to_date('2024', 'YYYY')", "make_date(2023, 2, 28)", "%p::date");
+                    "to_date('2024', 'YYYY')", "make_date(2023, 2, 28)", "%p::date", "date(%z)",
+                    "date(%p)");
     case INTS:
         return PICK(m, "array_fill(%a, ARRAY[3])", "array_fill(7, ARRAY[%a])", "(%x || %a)",
                     "array_fill(%a, '{}')", "array_fill(1, NULL::int[])");
@@ -104,7 +105,17 @@ static const char *shape(maker *m, newer_kind k)
         return PICK(m, "(%f || %g)", "ARRAY[%g, %a]", "array_remove(%f, %g)", "%x::float8[]");
     case JSON:
         return PICK(m, "to_jsonb(%z)", "jsonb_build_object('k', %z)", "(%j || '{\"q\": 2}')",
-                    "to_jsonb(ARRAY[%c])");
+                    "to_jsonb(ARRAY[%c])", "jsonb_path_query_array(%j, '$.*')",
+                    "jsonb_path_query_first(%j, '$.b[*] ? (@ > 0)')",
+                    "jsonb_path_query_array('[{\"a\": 1}, {\"a\": [2, \"x\"]}, 3]', '$.a')",
+                    "jsonb_path_query_array('[{\"a\": 1}, {\"a\": [2, \"x\"]}, 3]', '$[*].a[0]')",
+                    "jsonb_path_query_array('[{\"a\": 1}, {\"a\": [2, \"x\"]}, null]', '$[*] ?"
+                    " (@.a >= 1)')",
+                    "jsonb_path_query_array(%j, '$[last]')", "jsonb_path_query_array(%j, '$[0].a')",
+                    "jsonb_path_query_array('{\"a\": [true, null, \"b\", 1.50]}', '$.a[*] ? (@ "
+                    "!= \"b\")')",
+                    "jsonb_path_query_array('{\"a\": [true, null, \"b\", 1.50]}', '$.a ? (@ == "
+                    "null)')");
     case TEXT:
         return PICK(m, "%z::text", "to_char(%z, 'YYYY-MM-DD HH24:MI:SS')", "concat(%z, %c)",
                     "format('%%s', %z)", "pg_typeof(z)::text", "pg_typeof(x)::text",
@@ -129,7 +140,9 @@ static const char *shape(maker *m, newer_kind k)
         return PICK(m, "(%z < %z)", "(%z >= %p)", "(%d = %z)", "(%z IN (%z, %p))", "(%f = %f)",
                     "(%f < %f)", "(%g = ANY(%f))", "(%c SIMILAR TO '%%(a|x)_*')",
                     "(%c NOT SIMILAR TO 'a%%')", "(%c SIMILAR TO '(ab)+c')",
-                    "(%c SIMILAR TO 'a.b')", "(%c IS NORMALIZED)", "(z < now())", "(p <= now())",
+                    "(%c SIMILAR TO 'a.b')", "(%c IS NORMALIZED)", "(%j @? '$.a')",
+                    "jsonb_path_exists(%j, '$.a ? (@ < 5)')", "jsonb_path_exists(%j, '$[*]')",
+                    "(%j @? '$.zz ? (@ == \"b\")')", "(z < now())", "(p <= now())",
                     "(now() - p > interval '1 day')", "(d < current_date)",
                     "(z > now() + interval '2 months')", "(z BETWEEN '1999-01-01' AND now())",
                     "(now() >= z + interval '1 hour')", "(random() >= 0)", "(random() < 1.5)",
@@ -246,8 +259,10 @@ void newer_statement(strbuf *b, rng *r)
                      "SELECT generate_series(timestamptz '2024-01-31', '2024-05-01', '1 month')",
                      "SELECT q.d FROM n0, generate_series(n0.d, n0.d + 3, interval '36 hours') AS"
                      " q(d) WHERE id < 3",
-                     "SELECT unnest(f) FROM n0", "SELECT w FROM n0 ORDER BY id",
-                     "SELECT DISTINCT f FROM n0", "SELECT id, z FROM n0 ORDER BY z, id"));
+                     "SELECT unnest(f) FROM n0", "SELECT id, jsonb_path_query(j, '$.*') FROM n0",
+                     "SELECT id, q FROM n0, jsonb_path_query(j, '$.a[*]') q",
+                     "SELECT w FROM n0 ORDER BY id", "SELECT DISTINCT f FROM n0",
+                     "SELECT id, z FROM n0 ORDER BY z, id"));
         return;
     }
     add(&m, "SELECT ");

@@ -13,10 +13,10 @@
 
 #define CTX(b) (&(b)->x->c)
 
-static const builtin *const tables[] = {moment_builtins,  json_builtins,    array_builtins,
-                                        text_builtins,    float_builtins,   format_builtins,
-                                        number_builtins,  digest_builtins,  byte_builtins,
-                                        measure_builtins, template_builtins};
+static const builtin *const tables[] = {moment_builtins,  json_builtins,     array_builtins,
+                                        text_builtins,    float_builtins,    format_builtins,
+                                        number_builtins,  digest_builtins,   byte_builtins,
+                                        measure_builtins, template_builtins, path_builtins};
 #define N_TABLES (sizeof tables / sizeof tables[0])
 
 bool builtin_known(const char *name)

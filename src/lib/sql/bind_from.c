@@ -257,7 +257,8 @@ static const struct {
     const char *name, *makes;
 } made_items[] = {{"regexp_split_to_table", "regexp_split_to_array"},
                   {"string_to_table", "string_to_array"},
-                  {"jsonb_object_keys", "jsonb_object_keys to array"}};
+                  {"jsonb_object_keys", "jsonb_object_keys to array"},
+                  {"jsonb_path_query", "jsonb_path_query_array"}};
 
 static query *made_items_query(binder *b, scope *s, const PgQuery__FuncCall *f, const char *name)
 {
@@ -273,7 +274,8 @@ static query *made_items_query(binder *b, scope *s, const PgQuery__FuncCall *f, 
     q->position = f->location;
     q->n_out = 1;
     q->out = arena_array(b->mem, out_column, 1);
-    q->out[0] = placeholder(b, name_keep(b, name), T_TEXT);
+    bool json = q->series[0]->t.id == T_JSONB;
+    q->out[0] = placeholder(b, name_keep(b, name), json ? T_JSONB : T_TEXT);
     return q;
 }
 

@@ -132,6 +132,12 @@ expr *bind_special_call(binder *b, scope *s, const PgQuery__FuncCall *f, const c
 {
     if (f->over || f->agg_distinct || f->func_variadic) return NULL;
     if (!strcmp(name, "make_interval") && f->n_args <= 7) return interval_of_parts(b, s, f);
+    if (!strcmp(name, "date") && f->n_args == 1) { /* a cast that is written as a call */
+        expr *e = bind_expr(b, s, f->args[0]);
+        if (e->t.id != T_UNKNOWN && !type_is_moment(e->t.id))
+            sql_refuse(CTX(b), f->location, "date() of this type");
+        return expr_coerce(b, e, type_plain(T_DATE), CAST_EXPLICIT);
+    }
     if (!strcmp(name, "pg_typeof") && f->n_args == 1) return type_of(b, s, f);
     return NULL;
 }

@@ -27,7 +27,7 @@ typedef struct builtin {
 
 extern const builtin moment_builtins[], json_builtins[], array_builtins[], text_builtins[],
     float_builtins[], format_builtins[], number_builtins[], digest_builtins[], byte_builtins[],
-    measure_builtins[], template_builtins[];
+    measure_builtins[], template_builtins[], path_builtins[];
 /* A row as an object: names and values in turn. */
 extern const builtin row_object;
 
