@@ -7,8 +7,10 @@ INSERT INTO nw VALUES (1, '2024-03-31 02:30:00', 'a', '{x,y}', '{"k": 1}', '{0.1
 SELECT at, at::date, at::time, at::timestamp, at::text, extract(isodow FROM at), date_trunc('quarter', at) FROM nw ORDER BY id
 --
 SELECT id FROM nw WHERE at < '2024-04-01' OR at = date '2024-04-01'
---
+-- refused
 SELECT nw FROM nw ORDER BY id
+--
+SELECT q FROM (SELECT id, at, v, tags, note, n FROM nw) q ORDER BY id
 -- refused
 SELECT nw, id FROM nw GROUP BY nw, id
 -- refused

@@ -252,7 +252,8 @@ void newer_statement(strbuf *b, rng *r)
         return;
     }
     if (what == 4) {
-        add(&m, PICK(&m, "SELECT n0 FROM n0 WHERE id = 2", "SELECT ROW(id, c, n) FROM n0",
+        add(&m, PICK(&m, "SELECT q FROM (SELECT id, z, d, x, t, j, c, n, a, i FROM n0) q",
+                     "SELECT ROW(id, c, n) FROM n0",
                      "SELECT q, q.id FROM (SELECT id, c, d, j, x FROM n0) q ORDER BY 2",
                      "SELECT d, d::date FROM generate_series(date '2024-02-27', '2024-03-02',"
                      " '1 day') d ORDER BY d",

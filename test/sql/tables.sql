@@ -311,3 +311,17 @@ SELECT * FROM part ORDER BY id
 UPDATE part SET (k, live) = (SELECT 1, true FROM base)
 --
 UPDATE part SET (k, live) = (SELECT 1)
+--
+CREATE TABLE wide_key (c text PRIMARY KEY, n int UNIQUE)
+--
+CREATE TABLE narrow_key (c varchar(3) REFERENCES wide_key ON UPDATE CASCADE, n bigint REFERENCES wide_key (n) ON UPDATE CASCADE)
+--
+INSERT INTO wide_key VALUES ('abc', 1)
+--
+INSERT INTO narrow_key VALUES ('abc', 1)
+--
+UPDATE wide_key SET c = 'abcd'
+--
+UPDATE wide_key SET c = 'ab', n = 2
+--
+SELECT c, n + 1 FROM narrow_key

@@ -36,7 +36,8 @@ static void add_field(binder *b, expr *e, expr *field)
 {
     expr_settle(b, field);
     type_id t = field->t.id;
-    if (type_is_float(t) || t == T_VOID || (t == T_STAMPTZ && CTX(b)->zone != ZONE_UTC))
+    type_id of = type_is_array(t) ? type_element(t) : t; /* its text hangs on settings */
+    if (type_is_float(of) || t == T_VOID || (of == T_STAMPTZ && CTX(b)->zone != ZONE_UTC))
         sql_refuse(CTX(b), e->position, "a row with a column of type %s", type_name(t));
     e->arg[e->n++] = field;
 }

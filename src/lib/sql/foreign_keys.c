@@ -139,9 +139,17 @@ static value default_of(sql_exec *x, const table_column *c)
     return v;
 }
 
+/* The parent's value as the child's column takes it: types and widths may differ. */
+static value referring(sql_exec *x, const table *parent, const table *child, const foreign_key *f,
+                       uint32_t i, const value *after)
+{
+    return value_cast(&x->c, after[f->refs[i]], parent->cols[f->refs[i]].t,
+                      child->cols[f->cols[i]].t, CAST_ASSIGN);
+}
+
 /* ON DELETE, ON UPDATE of one child row. */
-static void follow(sql_exec *x, table *child, const foreign_key *f, uint32_t r, const value *after,
-                   bool open)
+static void follow(sql_exec *x, const table *parent, table *child, const foreign_key *f, uint32_t r,
+                   const value *after, bool open)
 {
     const row_version *v = exec_now(x, child, r);
     if (child->n_triggers && (after ? f->on_update : f->on_delete) != REFER_CHECK)
@@ -162,7 +170,7 @@ static void follow(sql_exec *x, table *child, const foreign_key *f, uint32_t r, 
         for (uint32_t i = 0; i < f->n; i++)
             row[f->cols[i]] = action == REFER_NULL      ? value_null()
                               : action == REFER_DEFAULT ? default_of(x, &child->cols[f->cols[i]])
-                                                        : after[f->refs[i]];
+                                                        : referring(x, parent, child, f, i, after);
         for (uint32_t i = 0; i < f->n; i++) exec_column_changes(x, &child->cols[f->cols[i]]);
         for (uint32_t i = 0; i < child->n_cols; i++)
             if (child->cols[i].computed)
@@ -343,7 +351,7 @@ static void check_children(sql_exec *x, const refer_event *e, bool open)
                 guard_tick(x->c.guard);
                 const row_version *v = exec_now(x, child, rows.at[r]);
                 if (v && !v->dead && same_key(child, v->cols, f->cols, e->before, f->refs, f->n))
-                    follow(x, child, f, rows.at[r], e->after, open);
+                    follow(x, t, child, f, rows.at[r], e->after, open);
             }
             check_from(x, before); /* what follows from that, before the next key */
             if (action == REFER_DEFAULT) still_referred(x, child, t, f, e->before);
