@@ -825,14 +825,31 @@ static void follow_outcomes(lazy *z)
    mended the other way: rounds that undo each other.  Where conflicts are many all the same, the
    contradiction is better looked for everywhere: a search that stays in one place learns the same
    thing a thousand times (measured on dense duplicates: 30 conflicts in turn, no end newest
-   first).  Neither is better everywhere, and a conflict in turn may cost a thousand choices: after
-   some hundred conflicts the two take turns. */
-#define NEWEST_CONFLICTS 512u
+   first).  Neither is better everywhere, and a conflict in turn may cost a thousand choices.  So
+   after some conflicts the two take turns, each for as many obligations as the other one had, then
+   for twice as many: the worse one costs no more than the better one, but for a factor. */
+#define NEWEST_CONFLICTS 64u
+#define FIRST_TURN 16384u
+
+static bool takes_newest(lazy *z)
+{
+    lazy_turns *t = &z->turns;
+    if (!pass_on(z->p->tune, PASS_NEWEST_FIRST)) return false;
+    t->taken++;
+    if (t->taken > t->most && solver_stats(z->s)->conflicts >= NEWEST_CONFLICTS) {
+        t->taken = 0;
+        t->oldest = !t->oldest;
+        if (!t->most)
+            t->most = FIRST_TURN;
+        else if (!t->oldest)
+            t->most *= 2;
+    }
+    return !t->oldest;
+}
 
 static uint32_t next_queued(lazy *z)
 {
-    bool newest = solver_stats(z->s)->conflicts / NEWEST_CONFLICTS % 2 == 0;
-    if (pass_on(z->p->tune, PASS_NEWEST_FIRST) && newest) return z->queue.at[--z->queue.n];
+    if (takes_newest(z)) return z->queue.at[--z->queue.n];
     uint32_t x = z->queue.at[z->head++];
     if (z->head > 4096 && 2 * z->head > z->queue.n) {
         z->queue.n -= z->head;

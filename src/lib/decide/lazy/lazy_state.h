@@ -26,6 +26,13 @@ typedef struct slot_search slot_search;
 /* In the queue, and in the names of clauses: the number is that of an install, not of a read. */
 #define OVERLAP 0x80000000u
 
+/* Obligations are taken newest first and oldest first by turns. */
+typedef struct lazy_turns {
+    uint64_t taken; /* in this turn */
+    uint64_t most;  /* so many a turn has; 0: the first one, which conflicts end */
+    bool oldest;
+} lazy_turns;
+
 typedef struct lazy {
     /* The question, the answer and the engines.  Invariant: pos extends p->known and every edge
        whose literal is true; it is an array of its own until the solver starts, then the
@@ -65,6 +72,7 @@ typedef struct lazy {
        (the install, with OVERLAP) stands once in queue[head..n). */
     VEC(uint32_t) queue;
     size_t head;
+    lazy_turns turns;
     uint8_t *queued;
     uint8_t *overlap_queued; /* NULL: writers of a key may overlap */
 
