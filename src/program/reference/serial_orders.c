@@ -43,18 +43,20 @@ typedef struct serial_search {
 
 /* ---- what was there before ------------------------------------------------------------------- */
 
-static const char *const table_queries[] = {
-    [ENGINE_POSTGRES] =
-        "SELECT 'SELECT t.* FROM ' || c.oid::regclass::text || ' t' FROM pg_class c JOIN "
-        "pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'r' AND n.nspname !~ '^pg_' "
-        "AND n.nspname <> 'information_schema'",
-    [ENGINE_MARIADB] = "SELECT concat('SELECT * FROM `', table_name, '`') FROM "
-                       "information_schema.tables WHERE table_schema = database() AND "
-                       "table_type = 'BASE TABLE' AND NOT EXISTS (SELECT 1 FROM "
-                       "information_schema.columns WHERE table_schema = database() AND "
-                       "data_type = 'float')",
-    [ENGINE_SQLITE] = "SELECT 'SELECT * FROM \"' || replace(name, '\"', '\"\"') || '\"' FROM "
-                      "sqlite_master WHERE type = 'table'"};
+static const char postgres_tables[] =
+    "SELECT 'SELECT t.* FROM ' || c.oid::regclass::text || ' t' FROM pg_class c JOIN "
+    "pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'r' AND n.nspname !~ '^pg_' "
+    "AND n.nspname <> 'information_schema'";
+static const char mariadb_tables[] =
+    "SELECT concat('SELECT * FROM `', table_name, '`') FROM information_schema.tables WHERE "
+    "table_schema = database() AND table_type = 'BASE TABLE' AND NOT EXISTS (SELECT 1 FROM "
+    "information_schema.columns WHERE table_schema = database() AND data_type = 'float')";
+static const char sqlite_tables[] =
+    "SELECT 'SELECT * FROM \"' || replace(name, '\"', '\"\"') || '\"' FROM sqlite_master WHERE "
+    "type = 'table'";
+static const char *const table_queries[] = {[ENGINE_POSTGRES] = postgres_tables,
+                                            [ENGINE_MARIADB] = mariadb_tables,
+                                            [ENGINE_SQLITE] = sqlite_tables};
 
 static void find_tables(serial_search *s)
 {
