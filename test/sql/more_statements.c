@@ -7,6 +7,8 @@
  */
 #include "more_statements.h"
 
+#include "statement_maker.h"
+
 const char *const more_schema[] = {
     "CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy', 'Zen')",
     "CREATE TABLE x0 (id int PRIMARY KEY, m mood DEFAULT 'ok', q uuid, z timestamptz, r real,"
@@ -18,25 +20,6 @@ const char *const more_schema[] = {
     "CREATE TABLE x2 (id int PRIMARY KEY, a int)",
     NULL,
 };
-
-typedef struct maker {
-    strbuf *b;
-    rng *r;
-} maker;
-
-static unsigned below(const maker *m, uint32_t n)
-{
-    return (unsigned)rng_below(m->r, n);
-}
-
-static void add(maker *m, const char *s)
-{
-    strbuf_str(m->b, s);
-}
-
-#define PICK(m, ...)                                                                               \
-    ((const char *[]){                                                                             \
-        __VA_ARGS__})[below(m, sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *))]
 
 static const char *mood(maker *m)
 {

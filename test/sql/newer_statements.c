@@ -6,6 +6,8 @@
  */
 #include "newer_statements.h"
 
+#include "statement_maker.h"
+
 #include <assert.h>
 
 const char *const newer_schema[] = {
@@ -38,25 +40,6 @@ typedef enum {
 } newer_kind;
 #define N_KINDS 13
 static const char letters[] = "zpdxtfjcnagib";
-
-typedef struct maker {
-    strbuf *b;
-    rng *r;
-} maker;
-
-static unsigned below(const maker *m, uint32_t n)
-{
-    return (unsigned)rng_below(m->r, n);
-}
-
-static void add(maker *m, const char *s)
-{
-    strbuf_str(m->b, s);
-}
-
-#define PICK(m, ...)                                                                               \
-    ((const char *[]){                                                                             \
-        __VA_ARGS__})[below(m, sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *))]
 
 static const char *literal(maker *m, newer_kind k)
 {

@@ -8,6 +8,8 @@
  */
 #include "wide_statements.h"
 
+#include "statement_maker.h"
+
 const char *const wide_schema[] = {
     "CREATE TABLE w0 (id int PRIMARY KEY, a int, g text, n numeric(8,2), d date, u int UNIQUE)",
     "CREATE TABLE w1 (id int, a int DEFAULT 4, g text, n numeric(8,2), d date, u int)",
@@ -36,25 +38,6 @@ const char *const wide_schema[] = {
     "CREATE TABLE e2 (id int, at timestamp(2), t time(0), seen timestamp, j jsonb, d date)",
     NULL,
 };
-
-typedef struct maker {
-    strbuf *b;
-    rng *r;
-} maker;
-
-static uint32_t below(const maker *m, uint32_t n)
-{
-    return rng_below(m->r, n);
-}
-
-static void add(maker *m, const char *s)
-{
-    strbuf_str(m->b, s);
-}
-
-#define PICK(m, ...)                                                                               \
-    ((const char *[]){                                                                             \
-        __VA_ARGS__})[below(m, sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *))]
 
 static const char *whole(maker *m)
 {

@@ -15,16 +15,9 @@
 
 #include "base/sort.h"
 #include "reference/forced_states.h"
+#include "reference/matched_rows.h"
 
-enum {
-    KINDS = 4,
-    DRAWS = 64,
-    SLOTS = 16000,
-    ROUNDS = 3,
-    MATCHED_ROWS = 300,
-    VALUE = 40,
-    APART = 1021
-};
+enum { KINDS = 4, DRAWS = 64, SLOTS = 16000, ROUNDS = 3, VALUE = 40, APART = 1021 };
 
 typedef enum draw_kind { DRAW_SEQUENCE, DRAW_CLOCK, DRAW_UUID, DRAW_RANDOM } draw_kind;
 
@@ -289,24 +282,6 @@ static bool row_fits(reference_engine *e, const log_stmt *l, uint32_t i, const d
     return true;
 }
 
-/* Binds the marks that rows show to the values that the log has there. */
-static void bind_rows(reference_engine *e, const log_stmt *l, const db_session *s)
-{
-    if (!l->has_rows || !s->has_rows || l->n_cols != s->n_cols || l->n_rows != s->n_rows ||
-        l->n_rows > MATCHED_ROWS)
-        return;
-    bool *taken = mem_array0(e->mem, bool, s->n_rows + 1);
-    for (uint32_t i = 0; i < l->n_rows; i++) {
-        uint32_t row = i; /* its own place first */
-        for (uint32_t n = 0; n < s->n_rows; n++, row = (row + 1) % s->n_rows)
-            if (!taken[row] && row_fits(e, l, i, s, row, false)) {
-                taken[row] = row_fits(e, l, i, s, row, true);
-                break;
-            }
-    }
-    mem_put(e->mem, taken);
-}
-
 /* ---- the execution with marks ---------------------------------------------------------------- */
 
 static draw_slot *slot_at(const draws_known *k, uint32_t txn, uint32_t stmt)
@@ -422,7 +397,7 @@ static bool observe_statement(reference_engine *e, engine_conn *c, draw_slot *s)
     strbuf_init(&c->s.text, e->mem);
     memset(&c->s.cells, 0, sizeof c->s.cells);
     bool counted = count_used(e, c, s);
-    if (counted) bind_rows(e, l, &shown);
+    if (counted) bind_matched_rows(e, l, &shown, row_fits);
     strbuf_free(&shown.text);
     vec_free(e->mem, &shown.cells);
     if (!counted) return false;
@@ -477,7 +452,7 @@ static void observe_txn(reference_engine *e, uint32_t txn)
         if (x->has_error && !e->words[x->text].is_savepoint) continue; /* it did nothing */
         engine_run_statement(e, c, txn, i);
         good = !*c->s.state;
-        if (good) bind_rows(e, x, &c->s);
+        if (good) bind_matched_rows(e, x, &c->s, row_fits);
     }
     if (!good) {
         e->draws_known->incomplete = true;

@@ -10,7 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { VALUE = 32, MATCHED_ROWS = 300 };
+#include "reference/matched_rows.h"
+
+enum { VALUE = 32 };
 static const uint64_t first_mark = 2051222400; /* 2035-01-01, in UTC */
 
 typedef struct clock_slot { /* a statement that may look at the clock */
@@ -118,23 +120,6 @@ static bool row_fits(reference_engine *e, const log_stmt *l, uint32_t i, const d
     return true;
 }
 
-static void bind_rows(reference_engine *e, const log_stmt *l, const db_session *s)
-{
-    if (!l->has_rows || !s->has_rows || l->n_cols != s->n_cols || l->n_rows != s->n_rows ||
-        l->n_rows > MATCHED_ROWS)
-        return;
-    bool *taken = mem_array0(e->mem, bool, s->n_rows + 1);
-    for (uint32_t i = 0; i < l->n_rows; i++) {
-        uint32_t row = i; /* its own place first */
-        for (uint32_t n = 0; n < s->n_rows; n++, row = (row + 1) % s->n_rows)
-            if (!taken[row] && row_fits(e, l, i, s, row, false)) {
-                taken[row] = row_fits(e, l, i, s, row, true);
-                break;
-            }
-    }
-    mem_put(e->mem, taken);
-}
-
 /* ---- the execution with marks ---------------------------------------------------------------- */
 
 static void observe_txn(reference_engine *e, uint32_t txn)
@@ -149,7 +134,7 @@ static void observe_txn(reference_engine *e, uint32_t txn)
         const log_stmt *x = &t->stmts[i];
         if (x->has_error && !e->words[x->text].is_savepoint) continue; /* it did nothing */
         engine_run_statement(e, c, txn, i);
-        if (!*c->s.state) bind_rows(e, x, &c->s);
+        if (!*c->s.state) bind_matched_rows(e, x, &c->s, row_fits);
         guard_poll(e->guard);
     }
     engine_commit(e, c, &conflict);
