@@ -195,6 +195,18 @@ static bool all_explained_by_rows(engine *e)
     return good;
 }
 
+/* Does a transaction leave other tables, columns or constraints behind?  A replay has one catalog,
+   the last one: there, a statement of an aborted transaction may find a table that was made later,
+   also a temporary one of its own session. */
+static bool schema_changed(const engine *e)
+{
+    for (size_t i = 0; e->plans.changes_schema && i < e->log->txns.n; i++) {
+        const log_txn *t = &e->log->txns.at[i];
+        if (t->status != LOG_ABORTED && engine_changes_schema(e, t)) return true;
+    }
+    return false;
+}
+
 bool aborted_errors_explained(engine *e, bool *by_rows)
 {
     *by_rows = false;
@@ -204,9 +216,9 @@ bool aborted_errors_explained(engine *e, bool *by_rows)
     for (size_t i = 0; i < e->log->txns.n; i++) unknown |= e->log->txns.at[i].status == LOG_UNKNOWN;
     /* at read committed every row may come from a state of its own */
     if (unknown || e->level.mode == MODE_ROW || e->store.horizon || e->unsure) return true;
-    /* nor are constraints those of one state where another session may have changed them */
     if (engine_shares_changes(e) && e->log->sessions.n > 1) return true;
     if (!aborted_errors_asked(e->log) || !order_is_fact(e, true)) return true;
+    if (schema_changed(e)) return true;
     assert(!e->run.focus && !e->run.upto && !e->hooks.choose);
     *by_rows = true;
     return all_explained_by_rows(e);

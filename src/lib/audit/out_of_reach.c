@@ -115,7 +115,7 @@ bool answer_out_of_reach(engine *e, uint32_t txn, uint32_t stmt, uint32_t low)
     guard *g = e->guard, outer;
     assert(!e->store.undo.n);
     if (!s || s->has_error || s->opaque || !s->has_rows || s->n_rows != 1) return false;
-    if (!engine_only_reads(e, x) || engine_shares_changes(e)) return false;
+    if (!engine_only_reads(e, x) || e->plans.changes_schema) return false;
     memcpy(&outer, g, sizeof outer);
     if (guard_armed(g)) {
         int code = g->code;
